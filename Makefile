@@ -1,0 +1,92 @@
+# `make` alone lists the targets. Everything is installed into .venv; nothing is written outside this folder.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PYTEST_ARGS ?=
+WORKERS ?= 2
+
+export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+export PYTHONNOUSERSITE := 1
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --require-virtualenv
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z_-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z_-]+):.*## (.*)/  \1|\2/' | column -t -s '|'
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Preauth needs Python 3.11 or later")'
+	@echo "creating $(VENV)" >&2
+	@$(PYTHON) -m venv $(VENV)
+
+# Stamps: reinstall only when what is pinned has changed.
+$(VENV)/run.stamp: requirements/run.txt pyproject.toml | $(BIN)/python
+	@echo "installing what the service needs" >&2
+	@$(PIP_INSTALL) --require-hashes -r requirements/run.txt
+	@$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
+	@echo "installing what the tests and linters need" >&2
+	@$(PIP_INSTALL) --require-hashes -r requirements/dev.txt
+	@touch $@
+
+.PHONY: install install-dev
+install: $(VENV)/run.stamp ## install into .venv
+install-dev: $(VENV)/dev.stamp ## install with the tests' and linters' tools
+
+.PHONY: run
+run: install ## start PostgreSQL and the service on 127.0.0.1:8080
+	@exec $(BIN)/preauth dev
+
+.PHONY: test
+test: install-dev ## run the tests
+	@$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+
+.PHONY: lint
+lint: install-dev ## ruff, mypy, import boundaries
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+.PHONY: format
+format: install-dev ## let ruff format and fix
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+.PHONY: migrate
+migrate: install ## bring the database of PREAUTH_DATABASE_URL (or the embedded one) to head
+	@$(BIN)/preauth migrate
+
+.PHONY: migration
+migration: install ## freeze what changed in sql/ as a revision: make migration m="what it does"
+	@$(BIN)/python -m service.freeze "$(m)"
+
+.PHONY: bundle
+bundle: install ## write sql/bundle.sql
+	@$(BIN)/python -m service.schema.bundle
+
+.PHONY: bench
+bench: install-dev ## run the benchmarks
+	@for f in bench/*.py; do if [ -e "$$f" ]; then echo "== $$f" && $(BIN)/python "$$f"; fi; done
+
+.PHONY: check
+check: lint test ## everything that must pass
+
+.PHONY: requirements
+requirements: install-dev ## compile requirements/*.txt from *.in
+	@cd requirements && for f in run dev; do \
+	  UV_CACHE_DIR=../.cache/uv ../$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate \
+	    --python-version 3.11 --quiet $$f.in -o $$f.txt; done
+
+.PHONY: clean
+clean: ## remove what was installed and cached (never the data in .preauth)
+	@rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	@find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
