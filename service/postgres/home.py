@@ -1,4 +1,4 @@
-"""The directory a PostgreSQL lives in: who may use it now, and what is remembered between starts."""
+"""The directory a PostgreSQL lives in: who may use it, and what is remembered between starts."""
 
 import fcntl
 import json
@@ -31,7 +31,7 @@ class State:
 
 
 class Home:
-    """``data_dir``: the lock, the log and the state are the caller's, ``postgres/`` is PostgreSQL's."""
+    """``data_dir``: lock, log and state are the caller's, ``postgres/`` is PostgreSQL's."""
 
     def __init__(self, data_dir: Path) -> None:
         self.root = data_dir.expanduser().absolute()

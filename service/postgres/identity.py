@@ -31,7 +31,7 @@ class Identity:
 
 
 def choose_identity(home: Path) -> Identity:
-    """The owner of an existing cluster, else ``postgres`` or ``nobody`` for root, else the caller."""
+    """The owner of an existing cluster; else the caller, or for root ``postgres`` or ``nobody``."""
     caller = os.geteuid()
     owner = home.stat().st_uid if home.exists() else None
     if caller != 0:

@@ -83,7 +83,7 @@ def _wait(done: Callable[[], bool], seconds: float) -> bool:
 
 
 def end_with_parent() -> Callable[[], None] | None:
-    """For a child about to start: have the kernel ask it to stop when the thread that started it ends."""
+    """For a child about to start: the kernel asks it to stop when the starting thread ends."""
     if sys.platform != "linux":
         return None
     prctl = ctypes.CDLL(None, use_errno=True).prctl

@@ -168,8 +168,8 @@ class PostgresServer:
     def _place(self, identity: Identity) -> Iterator[tuple[str, dict[str, Any]]]:
         """The name of ``postgres/`` for a child process, and how to start that child.
 
-        The user whom root hands PostgreSQL to may be unable to walk to the directory (a home directory is
-        mode 0700). So root opens it, and the child reaches it through that open descriptor.
+        The user whom root hands PostgreSQL to may be unable to walk to the directory (a home
+        directory is mode 0700). So root opens it, and the child goes through the descriptor.
         """
         arguments = {"env": ENVIRONMENT, "umask": 0o077, "cwd": "/", **identity.arguments()}
         if not identity.switched:
@@ -184,7 +184,7 @@ class PostgresServer:
             os.close(handle)
 
     def _initialise(self, place: str, arguments: dict[str, Any], identity: Identity) -> None:
-        """Make the cluster aside and move it into place whole, so that a crash leaves none or all."""
+        """Make the cluster aside, then move it into place: a crash leaves all of it or none."""
         command = [
             self._binaries.path("initdb"),
             f"--pgdata={place}/data.new",
@@ -242,20 +242,20 @@ class PostgresServer:
         in_main_thread = threading.current_thread() is threading.main_thread()
         log = self.home.open_log()
         try:
-            self._process = subprocess.Popen(  # noqa: PLW1509 one prctl call: the only way to ask for it
+            self._process = subprocess.Popen(
                 [self._binaries.path("postgres"), "-D", f"{place}/data", *flags],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,  # Ctrl-C is for us; we then stop it in order
-                preexec_fn=end_with_parent() if in_main_thread else None,
+                preexec_fn=end_with_parent() if in_main_thread else None,  # noqa: PLW1509 only prctl
                 **arguments,
             )
         finally:
             os.close(log)
 
     def _answers(self) -> bool:
-        """Wait until it is ready. False when it ended instead, as it does when the port is taken."""
+        """Wait until it is ready. False when it ended instead, as when the port is taken."""
         deadline = time.monotonic() + START_SECONDS
         process = self._process
         while process is not None and process.poll() is None:
@@ -308,7 +308,7 @@ def _dsn(home: Home, state: State, database: str) -> str:
 
 @contextmanager
 def open_server(data_dir: Path, database: str = "preauth") -> Iterator[str]:
-    """A URL of the embedded PostgreSQL in ``data_dir``: the running one, or one started for the occasion."""
+    """A URL of the embedded PostgreSQL in ``data_dir``: the running one, or one started for now."""
     server = PostgresServer(data_dir, database=database)
     try:
         server.start()
