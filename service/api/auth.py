@@ -1,0 +1,112 @@
+"""Who asks, and whether they may. A key is looked up by its SHA-256; nothing else is kept."""
+
+import hashlib
+import hmac
+import secrets
+import time
+from typing import Any, Final
+
+from litestar.connection import ASGIConnection
+from litestar.handlers.base import BaseRouteHandler
+
+from service import metrics
+from service.api.problems import Problem
+from service.ledger import KeyRecord, Ledger
+
+__all__ = ["BOOTSTRAP", "KeyRing", "authorise", "digest", "new_secret"]
+
+BOOTSTRAP: Final = KeyRecord("bootstrap", "admin", None)
+"""Who PREAUTH_ADMIN_KEY is."""
+
+MOST_CACHED = 10_000
+_LONGEST_KEY = 512
+
+
+def new_secret() -> str:
+    """A key of 256 random bits, with a prefix that secret scanners can be told of."""
+    return "preauth_" + secrets.token_urlsafe(32)
+
+
+def digest(secret: bytes) -> bytes:
+    """What is kept of a key. 256 random bits need neither salt nor stretching."""
+    return hashlib.sha256(secret).digest()
+
+
+class KeyRing:
+    """The keys that were seen lately, each trusted for ``seconds`` after it was looked up."""
+
+    def __init__(self, ledger: Ledger, *, admin_key: str | None, seconds: float) -> None:
+        self._ledger = ledger
+        self._admin = digest(admin_key.encode()) if admin_key else None
+        self._seconds = seconds
+        self._seen: dict[bytes, tuple[float, KeyRecord]] = {}
+
+    async def find(self, secret: bytes) -> KeyRecord | None:
+        """The live key with this secret.
+
+        Raises:
+            StoreUnavailable: it is neither cached nor could it be looked up.
+        """
+        hashed = digest(secret)
+        if self._admin is not None and hmac.compare_digest(hashed, self._admin):
+            return BOOTSTRAP
+        cached = self._seen.get(hashed)
+        if cached is not None and cached[0] > time.monotonic():
+            return cached[1]
+        return await self._look_up(hashed)
+
+    def forget(self, key_id: str) -> None:
+        """Stop trusting a key that was revoked; other processes do within ``seconds``."""
+        self._seen = {h: kept for h, kept in self._seen.items() if kept[1].key_id != key_id}
+
+    async def _look_up(self, hashed: bytes) -> KeyRecord | None:
+        found = await self._ledger.key_by_hash(hashed)
+        metrics.KEY_LOOKUPS.labels("found" if found else "unknown").inc()
+        self._seen.pop(hashed, None)
+        if found is not None and self._seconds > 0:
+            if len(self._seen) >= MOST_CACHED:
+                del self._seen[next(iter(self._seen))]
+            self._seen[hashed] = (time.monotonic() + self._seconds, found)
+        return found
+
+
+async def authorise(
+    connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler
+) -> None:
+    """Litestar's guard for every route: whoever calls must have one of its operation's roles.
+
+    A route without an operation is closed, except the router's own OPTIONS.
+    """
+    operation = handler.opt.get("operation")
+    if operation is None:
+        _refuse_unless_options(connection)
+        return
+    if not operation.roles:
+        return
+    caller = await connection.app.state.key_ring.find(_secret(connection.scope["headers"]))
+    if caller is None:
+        raise _unauthenticated("The API key is unknown or was revoked.", ', error="invalid_token"')
+    if caller.role not in operation.roles:
+        raise Problem("forbidden", f"This needs a key of role {' or '.join(operation.roles)}.")
+    connection.scope["user"] = caller
+
+
+def _refuse_unless_options(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
+    if connection.scope.get("method") != "OPTIONS":
+        raise Problem("forbidden", "This is not open.")
+
+
+def _secret(headers: Any) -> bytes:
+    given = [value for name, value in headers if name == b"authorization"]
+    if len(given) != 1:
+        raise _unauthenticated("Send one Authorization header: Bearer and an API key.")
+    scheme, _, secret = given[0].partition(b" ")
+    secret = secret.strip()
+    if scheme.lower() != b"bearer" or not 0 < len(secret) <= _LONGEST_KEY:
+        raise _unauthenticated("The Authorization header must be Bearer and an API key.")
+    return bytes(secret)
+
+
+def _unauthenticated(detail: str, more: str = "") -> Problem:
+    challenge = f'Bearer realm="preauth"{more}'
+    return Problem("unauthenticated", detail, headers={"WWW-Authenticate": challenge})

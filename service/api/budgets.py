@@ -1,0 +1,138 @@
+"""PUT and DELETE /accounts/{account_id}/budgets/{name}: an account's own limits."""
+
+from typing import Annotated, Any, Literal
+
+from litestar import Response, delete, put
+from pydantic import Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
+from service.api.admin import checked, no_body
+from service.api.answers import BudgetAnswer, RetiredBudget
+from service.api.calls import AnyRequest, answer, ledger_of
+from service.api.operation import ADMIN, Operation, Parameter
+from service.api.paths import path_id, path_name
+from service.api.problems import Fault, malformed
+from service.api.values import Amount, ApplyWhen, Body, BudgetName, Id, Text, Unit
+
+__all__ = ["Budget", "BudgetBody", "delete_budget", "put_budget"]
+
+LONGEST_REASON = 256
+
+
+class CalendarWindow(Body):
+    """A period of the calendar, in the account's time zone."""
+
+    kind: Literal["calendar"]
+    period: Literal["hour", "day", "week", "month", "quarter", "year"]
+    week_start: (
+        Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] | None
+    ) = None
+    year_start_month: Annotated[int, Field(strict=True, ge=1, le=12)] | None = None
+
+
+class FixedWindow(Body):
+    """A number of seconds from the first spend."""
+
+    kind: Literal["fixed"]
+    seconds: Annotated[int, Field(strict=True, ge=1, le=31622400)]
+
+
+class LifetimeWindow(Body):
+    """Never resets: prepaid."""
+
+    kind: Literal["lifetime"]
+
+
+Window = Annotated[CalendarWindow | FixedWindow | LifetimeWindow, Field(discriminator="kind")]
+
+
+class _Limit(Body):
+    unit: Unit
+    window: Window
+    limit_amount: Amount | None
+    """null: unlimited, which is not 0."""
+    model: Id | None = None
+    """The only model it counts."""
+    enforcement: Literal["hard", "soft", "observe"] | None = None
+    """hard unless said otherwise."""
+    overdraft_amount: Amount | None = None
+    """How far a soft budget may be overdrawn."""
+    overage: Literal["charge", "reject"] | None = None
+    """What a settlement above its hold does; charge unless said otherwise."""
+    on_expiry: Literal["keep", "release", "charge"] | None = None
+    """What a hold whose time passes does; keep unless said otherwise."""
+
+    @field_validator("overdraft_amount")
+    @classmethod
+    def _soft_only(cls, value: int | None, info: ValidationInfo) -> int | None:
+        if value is not None and info.data.get("enforcement", "soft") != "soft":
+            raise PydanticCustomError("presence", "is for soft budgets only")
+        return value
+
+
+class Budget(_Limit):
+    """One limit of a plan."""
+
+    name: BudgetName
+
+
+class BudgetBody(_Limit):
+    """One limit of an account."""
+
+    apply: ApplyWhen | None = None
+    """now unless said otherwise."""
+    reason: Text | None = None
+
+
+_EXAMPLE: dict[str, Any] = {
+    "unit": "usd_nano",
+    "window": {"kind": "calendar", "period": "month"},
+    "limit_amount": 500000000,
+}
+
+PUT_BUDGET = Operation(
+    summary="Set a budget of an account",
+    tag="Administration",
+    roles=ADMIN,
+    body=BudgetBody,
+    answers={200: BudgetAnswer},
+    problems=("account_unknown",),
+    example=_EXAMPLE,
+)
+DELETE_BUDGET = Operation(
+    summary="Retire a budget of an account",
+    tag="Administration",
+    roles=ADMIN,
+    answers={200: RetiredBudget},
+    problems=("account_unknown", "budget_unknown"),
+    query=(Parameter("reason", "Recorded with the change.", {"type": "string", "maxLength": 256}),),
+)
+PATH = "/accounts/{account_id:str}/budgets/{name:str}"
+
+
+@put(PATH, opt={"operation": PUT_BUDGET})
+async def put_budget(
+    request: AnyRequest, account_id: str, name: str, body: bytes
+) -> Response[bytes]:
+    """It replaces the budget of the same name that the account's plan has."""
+    owner, named = path_id(account_id, "account_id"), path_name(name)
+    text = checked(request, body, BudgetBody)
+    actor = request.user.key_id
+    return answer(request, await ledger_of(request).put_budget(owner, named, text, actor))
+
+
+@delete(PATH, status_code=200, opt={"operation": DELETE_BUDGET})
+async def delete_budget(
+    request: AnyRequest, account_id: str, name: str, body: bytes
+) -> Response[bytes]:
+    """Its windows and all that was counted on them stay on record."""
+    owner, named = path_id(account_id, "account_id"), path_name(name)
+    reason = _reason(no_body(request, body).get("reason"))
+    actor = request.user.key_id
+    return answer(request, await ledger_of(request).delete_budget(owner, named, reason, actor))
+
+
+def _reason(given: str | None) -> str | None:
+    if given is not None and not (0 < len(given) <= LONGEST_REASON and given.isprintable()):
+        raise malformed([Fault("query.reason", "must be 1 to 256 printable characters")])
+    return given

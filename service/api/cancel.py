@@ -1,0 +1,41 @@
+"""POST /cancel: the user pressed Stop."""
+
+from litestar import Response, post
+
+from service.api.answers import Cancellation
+from service.api.calls import AnyRequest, write
+from service.api.operation import SPEND, Operation
+from service.api.values import Body, Id
+
+
+class CancelBody(Body):
+    """Which reservation's work shall stop."""
+
+    request_id: Id
+    account_id: Id | None = None
+    """May be left out while request_id names one reservation."""
+
+
+CANCEL = Operation(
+    summary="Record that the work shall stop",
+    tag="Calls",
+    roles=SPEND,
+    body=CancelBody,
+    answers={200: Cancellation},
+    problems=(
+        "reservation_unknown",
+        "account_id_required",
+        "not_authorized",
+        "already_settled",
+        "already_released",
+        "hold_lapsed",
+    ),
+    vendor_errors=True,
+    example={"request_id": "chat-8d1f"},
+)
+
+
+@post("/cancel", status_code=200, opt={"operation": CANCEL})
+async def cancel(request: AnyRequest, body: bytes) -> Response[bytes]:
+    """The hold stays: the provider may bill what it did until it stopped."""
+    return await write(request, body, "cancel", CancelBody)

@@ -1,0 +1,40 @@
+"""POST /charge: check and spend in one step, where the cost is known."""
+
+from litestar import Response, post
+
+from service.api.answers import Charge
+from service.api.calls import AnyRequest, write
+from service.api.operation import SPEND, Operation
+from service.api.values import Amounts, Body, Id, Labels
+
+
+class ChargeBody(Body):
+    """A spend whose amount is known."""
+
+    request_id: Id
+    account_id: Id
+    amounts: Amounts
+    model: Id | None = None
+    session_id: Id | None = None
+    labels: Labels | None = None
+    record: bool | None = None
+    """true: it has happened already. Never refused, flagged where it didn't fit."""
+
+
+CHARGE = Operation(
+    summary="Spend a known amount",
+    tag="Calls",
+    roles=SPEND,
+    body=ChargeBody,
+    answers={200: Charge},
+    denies=True,
+    problems=("request_id_conflict", "amount_missing"),
+    vendor_errors=True,
+    example={"request_id": "search-77", "account_id": "user_42", "amounts": {"requests": 1}},
+)
+
+
+@post("/charge", status_code=200, opt={"operation": CHARGE})
+async def charge(request: AnyRequest, body: bytes) -> Response[bytes]:
+    """Nothing is charged when it doesn't fit."""
+    return await write(request, body, "charge", ChargeBody)

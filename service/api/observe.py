@@ -1,0 +1,88 @@
+"""Around every request, matched or not: its id, one log line, one measurement."""
+
+import re
+import uuid
+from time import perf_counter
+from typing import Any, Final
+
+import structlog
+from litestar import Litestar
+
+from service import metrics
+from service.api.paths import unify
+
+__all__ = ["Service"]
+
+_REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
+_TRACEPARENT: Final = re.compile(
+    rb"[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
+)
+_METHODS: Final = frozenset({"GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD", "PATCH"})
+
+_log = structlog.get_logger("preauth.access")
+
+
+class Service(Litestar):
+    """Litestar, with ids in paths unified before routing, and every request observed."""
+
+    __slots__ = ()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """The ASGI entry point."""
+        if scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+            return
+        seen = _Seen(scope, send)
+        unify(scope)
+        try:
+            await super().__call__(scope, receive, seen.send)
+        finally:
+            seen.report()
+
+
+class _Seen:
+    """What is noted about one request."""
+
+    __slots__ = ("_id", "_scope", "_send", "_started", "_status", "_trace")
+
+    def __init__(self, scope: Any, send: Any) -> None:
+        self._scope = scope
+        self._send = send
+        self._started = perf_counter()
+        self._status = 500
+        self._id, self._trace = _identify(scope["headers"])
+
+    async def send(self, message: Any) -> None:
+        """Pass a message on, with the request's id in its headers."""
+        if message["type"] == "http.response.start":
+            self._status = message["status"]
+            message["headers"] = [*message["headers"], (b"x-request-id", self._id)]
+        await self._send(message)
+
+    def report(self) -> None:
+        """One line, one measurement. The route is a template: a path would tell account ids."""
+        seconds = perf_counter() - self._started
+        route = self._scope.get("path_template") or "unmatched"
+        method = self._scope["method"]
+        method = method if method in _METHODS else "other"
+        metrics.REQUEST_SECONDS.labels(route, method, self._status).observe(seconds)
+        _log.info(
+            "request",
+            method=method,
+            route=route,
+            status=self._status,
+            milliseconds=round(seconds * 1000, 3),
+            request_id=self._id.decode(),
+            **({"traceparent": self._trace.decode()} if self._trace else {}),
+        )
+
+
+def _identify(headers: Any) -> tuple[bytes, bytes | None]:
+    """The caller's X-Request-Id or a new one, and its traceparent, each only if well-formed."""
+    request_id = trace = None
+    for name, value in headers:
+        if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
+            request_id = value
+        elif name == b"traceparent" and _TRACEPARENT.fullmatch(value):
+            trace = value
+    return request_id or uuid.uuid4().hex.encode(), trace

@@ -1,0 +1,231 @@
+"""The OpenAPI 3.1 document, made of the routes and of the models that validate them."""
+
+import re
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from litestar import Litestar
+from litestar.handlers import HTTPRouteHandler
+from litestar.routes import HTTPRoute
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from service.api.answers import Denial, Problem
+from service.api.operation import Operation, Parameter
+from service.api.problems import CODES, MEDIA_TYPE, TYPE_BASE
+from service.api.values import ID_PATTERN, NAME_PATTERN
+
+__all__ = ["document"]
+
+_REF = "#/components/schemas/{model}"
+_PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
+
+_DESCRIPTION = """Authorization holds for metered spend. Reserve before the work, settle after it.
+
+Amounts are whole numbers in the budget's unit, 0 to 2^53-1. Every call is idempotent by its
+`request_id`. Errors are problem details; `type` ends in a code of `docs/errors.md`."""
+
+_DENIAL_FIELDS = ("RateLimit-Policy", "RateLimit")
+
+
+def document(app: Litestar) -> dict[str, Any]:
+    """The whole document."""
+    routes = list(_operations(app))
+    models = _models([operation for _, _, _, operation in routes])
+    paths: dict[str, dict[str, Any]] = {}
+    for path, method, handler, operation in routes:
+        paths.setdefault(path, {})[method] = _operation(path, handler, operation)
+    return {
+        "openapi": "3.1.0",
+        "info": _info(),
+        "servers": [{"url": "/"}],
+        "security": [{"key": []}],
+        "paths": paths,
+        "components": {
+            "schemas": models,
+            "securitySchemes": {
+                "key": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "An API key of role spend, audit or admin.",
+                }
+            },
+        },
+    }
+
+
+def _info() -> dict[str, Any]:
+    try:
+        release = version("preauth-service")
+    except PackageNotFoundError:
+        release = "0"
+    return {
+        "title": "Preauth",
+        "version": release,
+        "description": _DESCRIPTION,
+        "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+    }
+
+
+def _operations(app: Litestar) -> Iterator[tuple[str, str, HTTPRouteHandler, Operation]]:
+    for route in app.routes:
+        if not isinstance(route, HTTPRoute):
+            continue
+        for handler in route.route_handlers:
+            operation = handler.opt.get("operation")
+            if isinstance(operation, Operation):
+                (method,) = handler.http_methods
+                yield _PARAMETER.sub(r"{\1}", route.path), method.lower(), handler, operation
+
+
+def _models(operations: list[Operation]) -> dict[str, Any]:
+    wanted: dict[type[BaseModel], None] = {Problem: None, Denial: None}
+    for operation in operations:
+        wanted.update(dict.fromkeys([operation.body] if operation.body else []))
+        wanted.update(dict.fromkeys(operation.answers.values()))
+    _, found = models_json_schema([(model, "validation") for model in wanted], ref_template=_REF)
+    schemas: dict[str, Any] = found["$defs"]
+    return schemas
+
+
+def _operation(path: str, handler: HTTPRouteHandler, operation: Operation) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "operationId": handler.handler_name.rpartition(".")[2],
+        "summary": operation.summary,
+        "description": _describe(handler, operation),
+        "tags": [operation.tag],
+        "parameters": [*map(_path_parameter, _PARAMETER.findall(path)),
+                       *map(_query_parameter, operation.parameters)],
+        "responses": _responses(operation),
+    }  # fmt: skip
+    if not operation.roles:
+        described["security"] = []
+    if operation.body is not None:
+        described["requestBody"] = _request_body(operation)
+        if operation.vendor_errors:
+            described["parameters"].append(_IDEMPOTENCY_KEY)
+    return described
+
+
+def _describe(handler: HTTPRouteHandler, operation: Operation) -> str:
+    text = (handler.fn.__doc__ or "").strip()
+    return f"{text}\n\nRoles: {', '.join(operation.roles)}." if operation.roles else text
+
+
+_IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "If sent, it must equal request_id.",
+    "schema": {"type": "string"},
+}
+
+
+def _path_parameter(name: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": "path",
+        "required": True,
+        "description": "Percent-encode a slash in it.",
+        "schema": {"type": "string", "pattern": NAME_PATTERN if name == "name" else ID_PATTERN},
+    }
+
+
+def _query_parameter(parameter: Parameter) -> dict[str, Any]:
+    return {
+        "name": parameter.name,
+        "in": "query",
+        "required": False,
+        "description": parameter.description,
+        "schema": parameter.schema,
+    }
+
+
+def _request_body(operation: Operation) -> dict[str, Any]:
+    assert operation.body is not None  # noqa: S101  # the caller asked
+    content: dict[str, Any] = {"schema": _ref(operation.body)}
+    if operation.example is not None:
+        content["examples"] = {"example": {"value": operation.example}}
+    return {"required": True, "content": {"application/json": content}}
+
+
+def _responses(operation: Operation) -> dict[str, Any]:
+    responses = {str(status): _success(operation, model)
+                 for status, model in operation.answers.items()}  # fmt: skip
+    if not responses:
+        responses = {"200": {"description": "As asked.",
+                             "content": {operation.media_type: {}}}}  # fmt: skip
+    if operation.denies:
+        responses |= {"402": _denial("waiting can't help"), "429": _denial("not now")}
+    for status, codes in _by_status(operation).items():
+        responses[str(status)] = _refusal(status, codes)
+    return dict(sorted(responses.items()))
+
+
+def _success(operation: Operation, model: type[BaseModel]) -> dict[str, Any]:
+    schema = {"type": "array", "items": _ref(model)} if operation.many else _ref(model)
+    answer: dict[str, Any] = {
+        "description": (model.__doc__ or model.__name__).strip(),
+        "content": {"application/json": {"schema": schema}},
+    }
+    if operation.denies:
+        answer["headers"] = {name: _header() for name in _DENIAL_FIELDS}
+    return answer
+
+
+def _denial(when: str) -> dict[str, Any]:
+    return {
+        "description": f"Denied: {when}.",
+        "content": {MEDIA_TYPE: {"schema": _ref(Denial)}},
+        "headers": {name: _header() for name in ("Retry-After", *_DENIAL_FIELDS)},
+    }
+
+
+def _by_status(operation: Operation) -> dict[int, list[str]]:
+    codes = [*_COMMON, *operation.problems]
+    if operation.roles:
+        codes += ["unauthenticated", "forbidden", "store_unavailable"]
+    if operation.body is not None:
+        codes.append("too_large")
+    by_status: dict[int, list[str]] = {}
+    for code in dict.fromkeys(codes):
+        by_status.setdefault(CODES[code][0], []).append(code)
+    return by_status
+
+
+_COMMON = ("malformed", "internal")
+
+
+def _refusal(status: int, codes: list[str]) -> dict[str, Any]:
+    types = {"properties": {"type": {"enum": [TYPE_BASE + code for code in codes]}}}
+    answer: dict[str, Any] = {
+        "description": "; ".join(CODES[code][1] for code in codes) + ".",
+        "content": {
+            MEDIA_TYPE: {
+                "schema": {"allOf": [{"$ref": _REF.format(model="Problem")}, types]},
+                "examples": {code: {"value": _example(status, code)} for code in codes},
+            }
+        },
+    }
+    if status in _FIELDS:
+        answer["headers"] = {_FIELDS[status]: _header()}
+    return answer
+
+
+_FIELDS = {401: "WWW-Authenticate", 503: "Retry-After"}
+
+
+def _example(status: int, code: str) -> dict[str, Any]:
+    example = {"type": TYPE_BASE + code, "title": CODES[code][1], "status": status, "detail": "…"}
+    if code == "malformed":
+        example["errors"] = [{"path": "amounts.usd_nano", "message": "must be a whole number"}]
+    return example
+
+
+def _header() -> dict[str, Any]:
+    return {"schema": {"type": "string"}}
+
+
+def _ref(model: type[BaseModel]) -> dict[str, Any]:
+    return {"$ref": _REF.format(model=model.__name__)}

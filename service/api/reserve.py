@@ -1,0 +1,54 @@
+"""POST /reserve: hold an amount on every budget that applies, or say which one refuses."""
+
+from typing import Annotated
+
+from litestar import Response, post
+from pydantic import Field
+
+from service.api.answers import Authorization
+from service.api.calls import AnyRequest, write
+from service.api.operation import SPEND, Operation
+from service.api.values import Alternative, Amounts, Body, Id, Labels, TtlSeconds
+
+
+class ReserveBody(Body):
+    """A request for an authorization hold."""
+
+    request_id: Id
+    """The caller's own id of the work, unique within the account; sent again, answered again."""
+    account_id: Id
+    amounts: Amounts
+    """The most that the work can cost, by unit."""
+    model: Id | None = None
+    """Budgets for one model apply to it."""
+    ttl_seconds: TtlSeconds | None = None
+    """120 unless said otherwise."""
+    alternatives: Annotated[list[Alternative], Field(min_length=1, max_length=8)] | None = None
+    """Tried in order when the request itself doesn't fit."""
+    session_id: Id | None = None
+    labels: Labels | None = None
+    dry_run: bool | None = None
+    """Decide as if, and write nothing."""
+
+
+RESERVE = Operation(
+    summary="Hold an amount before the work is done",
+    tag="Calls",
+    roles=SPEND,
+    body=ReserveBody,
+    answers={200: Authorization},
+    denies=True,
+    problems=("request_id_conflict", "amount_missing"),
+    vendor_errors=True,
+    example={
+        "request_id": "chat-8d1f",
+        "account_id": "user_42",
+        "amounts": {"usd_nano": 100000000},
+    },
+)
+
+
+@post("/reserve", status_code=200, opt={"operation": RESERVE})
+async def reserve(request: AnyRequest, body: bytes) -> Response[bytes]:
+    """Authorize before spending: all budgets of the account and its ancestors hold, or none."""
+    return await write(request, body, "reserve", ReserveBody)

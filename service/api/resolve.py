@@ -1,0 +1,68 @@
+"""POST /reservations/{request_id}/resolve: a person decides what a machine can't know."""
+
+import json
+from typing import Annotated, Literal
+
+from litestar import Response, post
+from pydantic import Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
+from service.api.answers import Settlement
+from service.api.calls import AnyRequest, check_idempotency_key, make, operation_of
+from service.api.operation import ADMIN, Operation
+from service.api.paths import path_id
+from service.api.query import parameters
+from service.api.strict import decode
+from service.api.values import Amounts, Body, Id, Text
+
+
+class ResolveBody(Body):
+    """The decision about a stuck hold or an overage under review."""
+
+    account_id: Id | None = None
+    """May be left out while request_id names one reservation."""
+    action: Literal["settle", "release", "accept_overage"]
+    amounts: Annotated[Amounts | None, Field(validate_default=True)] = None
+    """What was spent: with the action settle only."""
+    reason: Text
+
+    @field_validator("amounts")
+    @classmethod
+    def _presence(cls, value: Amounts | None, info: ValidationInfo) -> Amounts | None:
+        settling = info.data.get("action") == "settle"
+        if settling and value is None:
+            raise PydanticCustomError("presence", "is required to settle")
+        if value is not None and not settling and "action" in info.data:
+            raise PydanticCustomError("presence", "is only for the action settle")
+        return value
+
+
+RESOLVE = Operation(
+    summary="Resolve a stuck hold or an overage under review",
+    tag="Administration",
+    roles=ADMIN,
+    body=ResolveBody,
+    answers={200: Settlement},
+    problems=(
+        "reservation_unknown",
+        "account_id_required",
+        "not_authorized",
+        "already_settled",
+        "already_released",
+        "settlement_conflict",
+        "settlement_exceeds_hold",
+    ),
+    vendor_errors=True,
+    example={"action": "settle", "amounts": {"usd_nano": 60000000}, "reason": "invoice 2026-09"},
+)
+
+
+@post("/reservations/{request_id:str}/resolve", status_code=200, opt={"operation": RESOLVE})
+async def resolve(request: AnyRequest, request_id: str, body: bytes) -> Response[bytes]:
+    """Ends a hold whose outcome is unknown, or accepts an overage that a budget rejects."""
+    parameters(request.scope, operation_of(request))
+    found = path_id(request_id, "request_id")
+    headers = request.scope["headers"]
+    _, text = decode(ResolveBody, headers, body)
+    check_idempotency_key(headers, found)
+    return await make(request, "resolve", json.dumps(json.loads(text) | {"request_id": found}))

@@ -1,0 +1,59 @@
+"""POST /settle: replace a hold by what was spent."""
+
+from typing import Annotated, Literal
+
+from litestar import Response, post
+from pydantic import Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
+from service.api.answers import Settlement
+from service.api.calls import AnyRequest, write
+from service.api.operation import SPEND, Operation
+from service.api.values import Amounts, Body, Id, Text
+
+
+class SettleBody(Body):
+    """What the work cost in the end."""
+
+    request_id: Id
+    account_id: Id | None = None
+    """May be left out while request_id names one reservation."""
+    outcome: Literal["completed", "interrupted", "unknown"] | None = None
+    """unknown: the provider may have billed; the hold is kept until a later settlement."""
+    provider_request_id: Text | None = None
+    amounts: Annotated[Amounts | None, Field(validate_default=True)] = None
+    """Required, unless the outcome is unknown: then there are none."""
+
+    @field_validator("amounts")
+    @classmethod
+    def _presence(cls, value: Amounts | None, info: ValidationInfo) -> Amounts | None:
+        unknown = info.data.get("outcome") == "unknown"
+        if unknown and value is not None:
+            raise PydanticCustomError("presence", "must be left out when the outcome is unknown")
+        if value is None and not unknown and "outcome" in info.data:
+            raise PydanticCustomError("presence", "is required unless the outcome is unknown")
+        return value
+
+
+SETTLE = Operation(
+    summary="Settle a hold at what was spent",
+    tag="Calls",
+    roles=SPEND,
+    body=SettleBody,
+    answers={200: Settlement},
+    problems=(
+        "reservation_unknown",
+        "account_id_required",
+        "not_authorized",
+        "settlement_conflict",
+        "settlement_exceeds_hold",
+    ),
+    vendor_errors=True,
+    example={"request_id": "chat-8d1f", "amounts": {"usd_nano": 60000000}},
+)
+
+
+@post("/settle", status_code=200, opt={"operation": SETTLE})
+async def settle(request: AnyRequest, body: bytes) -> Response[bytes]:
+    """Settled exactly once, however often it is sent; the rest of the hold is available at once."""
+    return await write(request, body, "settle", SettleBody)

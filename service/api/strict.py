@@ -1,0 +1,152 @@
+"""One strict decoder for every request body: JSON as RFC 8259 has it, and nothing looser."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from service.api.problems import Fault, malformed
+
+__all__ = ["Headers", "decode", "json_object"]
+
+Model = TypeVar("Model", bound=BaseModel)
+Headers = Iterable[tuple[bytes, bytes]]
+
+_CONTENT_TYPE = re.compile(
+    rb"[ \t]*application/json[ \t]*(?:;[ \t]*charset=\"?utf-8\"?[ \t]*)?", re.IGNORECASE
+)
+
+
+class _Ambiguous(dict[str, Any]):
+    """An object that named the same key twice."""
+
+    key = ""
+
+
+def decode(model: type[Model], headers: Headers, body: bytes) -> tuple[Model, str]:
+    """Validate a body against ``model``; also gives the body's own text, to be passed on.
+
+    Raises:
+        Problem: 400 ``malformed``, naming the fields.
+    """
+    check_content_type(headers)
+    text, value = json_object(body)
+    try:
+        return model.model_validate(value), text
+    except ValidationError as error:
+        raise malformed(list(_faults(error, value))) from None
+
+
+def check_content_type(headers: Headers) -> None:
+    """Refuse a body that isn't declared to be JSON in UTF-8, exactly once."""
+    declared = [value for name, value in headers if name == b"content-type"]
+    if len(declared) != 1 or not _CONTENT_TYPE.fullmatch(declared[0]):
+        raise malformed([Fault("header.content-type", "must be application/json")])
+
+
+def json_object(body: bytes) -> tuple[str, dict[str, Any]]:
+    """Parse a JSON object; gives its text too.
+
+    Floats come out as floats, for the model to refuse where it can name the field.
+    """
+    if not body:
+        raise malformed([Fault("", "the body is empty")])
+    try:
+        text = body.decode("utf-8")
+        value = _parse(text)
+        _refuse_ambiguous(value)
+    except UnicodeDecodeError:
+        raise malformed([Fault("", "the body is not UTF-8")]) from None
+    except json.JSONDecodeError as error:
+        raise malformed([Fault("", f"not JSON: {_plain(error)}")]) from None
+    except RecursionError:
+        raise malformed([Fault("", "nested too deeply")]) from None
+    if not isinstance(value, dict):
+        raise malformed([Fault("", "the body must be a JSON object")])
+    return text, value
+
+
+def _parse(text: str) -> Any:
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # an integer of more digits than Python reads: for the model to refuse
+        return _PATIENT_DECODER.decode(text)
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    return value if len(value) == len(pairs) else _ambiguous(pairs)
+
+
+def _ambiguous(pairs: list[tuple[str, Any]]) -> _Ambiguous:
+    value, seen = _Ambiguous(pairs), set[str]()
+    for key, _ in pairs:
+        if key in seen:
+            value.key = key
+            break
+        seen.add(key)
+    return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_pairs)
+_PATIENT_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_int=float)
+
+
+def _refuse_ambiguous(value: Any) -> None:
+    for loc, found in _objects(value, ()):
+        if isinstance(found, _Ambiguous):
+            raise malformed([Fault(_join((*loc, found.key)), "appears twice")])
+
+
+def _objects(value: Any, loc: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    if isinstance(value, dict):
+        yield loc, value
+        for key, inner in value.items():
+            if isinstance(inner, (dict, list)):
+                yield from _objects(inner, (*loc, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            if isinstance(inner, (dict, list)):
+                yield from _objects(inner, (*loc, index))
+
+
+def _plain(error: json.JSONDecodeError) -> str:
+    return f"{error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno} column {error.colno}"
+
+
+def _faults(error: ValidationError, value: Any) -> Iterator[Fault]:
+    for one in error.errors(include_url=False, include_context=False, include_input=False):
+        yield Fault(_path(one["loc"], value), _message(one["type"], one["msg"]))
+
+
+def _message(kind: str, message: str) -> str:
+    return "unknown field" if kind == "extra_forbidden" else message
+
+
+def _path(loc: tuple[str | int, ...], value: Any) -> str:
+    """The path of a field in the body; drops what pydantic adds (union tags, ``[key]``)."""
+    kept: list[str | int] = []
+    for position, step in enumerate(loc):
+        last = position == len(loc) - 1
+        found, inner = _step(value, step)
+        if step == "[key]" or not (found or last):
+            continue
+        kept.append(step)
+        value = inner
+    return _join(tuple(kept))
+
+
+def _step(value: Any, step: str | int) -> tuple[bool, Any]:
+    if isinstance(value, dict) and step in value:
+        return True, value[str(step)]
+    if isinstance(value, list) and isinstance(step, int) and step < len(value):
+        return True, value[step]
+    return False, value
+
+
+def _join(loc: tuple[str | int, ...]) -> str:
+    return ".".join(str(step) for step in loc)

@@ -1,0 +1,73 @@
+"""What a field may be: one set of types, for validation and for the OpenAPI document."""
+
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = [
+    "ID_PATTERN",
+    "MAX_AMOUNT",
+    "Alternative",
+    "Amount",
+    "Amounts",
+    "ApplyWhen",
+    "Body",
+    "BudgetName",
+    "Id",
+    "Labels",
+    "ShortText",
+    "Text",
+    "TtlSeconds",
+    "Unit",
+]
+
+MAX_AMOUNT: Final = 2**53 - 1
+ID_PATTERN: Final = r"^[A-Za-z0-9_.:@/-]{1,128}$"
+NAME_PATTERN: Final = r"^[a-z][a-z0-9_.-]{0,63}$"
+
+Amount = Annotated[
+    int,
+    Field(strict=True, ge=0, le=MAX_AMOUNT, description="A whole number in the budget's unit."),
+]
+"""0 to 2^53-1, and exactly an integer: ``"7"``, ``7.0``, ``1e3`` and ``true`` are not."""
+
+Id = Annotated[str, Field(pattern=ID_PATTERN)]
+Unit = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+Amounts = Annotated[
+    dict[Unit, Amount],
+    Field(min_length=1, max_length=16, examples=[{"usd_nano": 100000000}]),
+]
+TtlSeconds = Annotated[
+    int, Field(strict=True, ge=1, le=86400, description="Seconds from now until the hold lapses.")
+]
+ShortText = Annotated[str, Field(pattern=r"^\P{Cc}{1,128}$")]
+Text = Annotated[str, Field(pattern=r"^\P{Cc}{1,256}$")]
+Labels = Annotated[
+    dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.-]{0,31}$")], ShortText],
+    Field(max_length=16, examples=[{"team": "search"}]),
+]
+BudgetName = Annotated[str, Field(pattern=NAME_PATTERN)]
+ApplyWhen = Annotated[
+    Literal["now", "next_window"],
+    Field(description="Whether current windows take the change, or only those to come."),
+]
+
+
+class Body(BaseModel):
+    """A request body: nothing is converted, nothing unknown is let through."""
+
+    model_config = ConfigDict(
+        strict=True,
+        extra="forbid",
+        frozen=True,
+        defer_build=False,
+        regex_engine="rust-regex",
+        use_attribute_docstrings=True,
+    )
+
+
+class Alternative(Body):
+    """Another way to do the work, tried when those before it don't fit."""
+
+    amounts: Amounts
+    model: Id | None = None

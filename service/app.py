@@ -1,0 +1,83 @@
+"""The service: what it serves, and what runs beside it."""
+
+import contextlib
+from collections.abc import AsyncIterator
+
+from litestar import Litestar
+from litestar.datastructures import State
+from litestar.exceptions import HTTPException
+
+from service import logs
+from service.api.accounts import account, put_account
+from service.api.auth import KeyRing, authorise
+from service.api.balance import balance
+from service.api.budgets import delete_budget, put_budget
+from service.api.cancel import cancel
+from service.api.charge import charge
+from service.api.docs import asset, docs, openapi
+from service.api.extend import extend
+from service.api.health import healthz, readyz
+from service.api.keys import create_key, keys, revoke_key
+from service.api.measurements import measurements
+from service.api.observe import Service
+from service.api.plans import plan, put_plan
+from service.api.problems import answer_exception
+from service.api.release import release
+from service.api.reservations import reservation
+from service.api.reserve import reserve
+from service.api.resolve import resolve
+from service.api.settle import settle
+from service.jobs.expiry import Expiry
+from service.ledger import Ledger
+from service.settings import Settings
+
+__all__ = ["MAX_BODY_BYTES", "create_app"]
+
+MAX_BODY_BYTES = 64 * 1024
+
+CALLS = [reserve, settle, release, extend, cancel, charge]
+READS = [balance, reservation]
+ADMINISTRATION = [
+    put_plan, plan,
+    put_account, account,
+    put_budget, delete_budget,
+    create_key, keys, revoke_key,
+    resolve,
+]  # fmt: skip
+OPERATIONS = [healthz, readyz, measurements, openapi, docs, asset]
+
+
+def create_app(settings: Settings | None = None) -> Litestar:
+    """Build the service. It starts whether or not its database is there.
+
+    Raises:
+        ValueError: no database is set.
+    """
+    settings = settings or Settings()
+    logs.configure(settings.log_level)
+    ledger = Ledger.of(settings)
+    return Service(
+        route_handlers=[*CALLS, *READS, *ADMINISTRATION, *OPERATIONS],
+        guards=[authorise],
+        exception_handlers={HTTPException: answer_exception, Exception: answer_exception},
+        request_max_body_size=MAX_BODY_BYTES,
+        state=_state(settings, ledger),
+        lifespan=[_running(settings, ledger)],
+        openapi_config=None,
+        logging_config=None,
+    )
+
+
+def _state(settings: Settings, ledger: Ledger) -> State:
+    ring = KeyRing(ledger, admin_key=settings.admin_key, seconds=settings.key_cache_seconds)
+    return State({"ledger": ledger, "key_ring": ring, "denial_status": settings.denial_status})
+
+
+@contextlib.asynccontextmanager
+async def _running(settings: Settings, ledger: Ledger) -> AsyncIterator[None]:
+    await ledger.open()
+    try:
+        async with Expiry(ledger, settings.expiry_interval_seconds).running():
+            yield
+    finally:
+        await ledger.close()

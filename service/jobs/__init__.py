@@ -1,0 +1,1 @@
+"""Loops that call SQL functions. Each is safe in any number of workers."""

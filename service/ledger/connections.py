@@ -1,0 +1,124 @@
+"""Connections to PostgreSQL: opened lazily, bounded in number and in time."""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+import asyncpg
+
+from service.ledger.errors import LedgerError, StoreUnavailable, classify
+
+__all__ = ["Connections"]
+
+ATTEMPTS = 3
+"""How often one statement is sent at most."""
+
+_SERVER_SHARE = 0.9
+"""The server gives up first, so that its clean error beats our cutting the connection."""
+
+_CLOSE_SECONDS = 2.0
+
+
+class _Connection(asyncpg.Connection):  # type: ignore[misc, unused-ignore]
+    """A connection that is not reset between calls: nothing here changes a session's state."""
+
+    __slots__ = ()
+
+    def get_reset_query(self) -> str:
+        return ""
+
+
+class Connections:
+    """A pool that never makes a caller wait longer than ``timeout`` seconds in all.
+
+    It connects at first use, so that the service starts without its database, and again
+    whenever a connection was lost, so that the service outlives a restart of it.
+    """
+
+    def __init__(
+        self, dsn: str, *, size: int, timeout: float, session: dict[str, str] | None = None
+    ) -> None:
+        self._dsn = dsn
+        self._size = size
+        self._timeout = timeout
+        self._session = session or {}
+        self._pool: Any = None
+
+    async def open(self) -> None:
+        """Make the pool, without connecting."""
+        self._pool = await asyncpg.create_pool(
+            self._dsn,
+            min_size=0,
+            max_size=self._size,
+            max_inactive_connection_lifetime=0,
+            timeout=self._timeout,
+            connection_class=_Connection,
+            server_settings=self._server_settings(),
+        )
+
+    async def close(self) -> None:
+        """Close every connection, by force those that don't close in time."""
+        with contextlib.suppress(Exception):
+            await asyncio.wait_for(self._pool.close(), _CLOSE_SECONDS)
+        self._pool.terminate()
+
+    async def fetch(self, sql: str, *args: object, resend: bool) -> Sequence[Any]:
+        """Run one statement in its own transaction.
+
+        ``resend``: the statement is idempotent, so it is sent again when the connection
+        was lost before the answer came.
+
+        Raises:
+            LedgerError: never anything of asyncpg.
+        """
+        deadline = self._clock() + self._timeout
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return await self._attempt(deadline, sql, args)
+            except LedgerError:
+                raise
+            except Exception as error:  # noqa: BLE001  # classified, and never let out
+                failure = classify(error)
+            in_time = self._clock() < deadline
+            again = failure.rolled_back or (failure.lost and resend)
+            if attempt == ATTEMPTS or not again or not in_time:
+                raise failure.error if in_time else StoreUnavailable("timeout")
+        raise AssertionError("unreachable")
+
+    async def _attempt(self, deadline: float, sql: str, args: tuple[object, ...]) -> Sequence[Any]:
+        connection = await self._acquire(deadline)
+        watchdog = asyncio.get_running_loop().call_at(deadline, connection.terminate)
+        try:
+            rows: Sequence[Any] = await connection.fetch(sql, *args)
+        except asyncio.CancelledError:
+            connection.terminate()
+            raise
+        finally:
+            watchdog.cancel()
+            await self._pool.release(connection)
+        return rows
+
+    async def _acquire(self, deadline: float) -> Any:
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await self._pool.acquire()
+        except TimeoutError:
+            raise StoreUnavailable("busy") from None
+        except Exception:  # noqa: BLE001  # refused, starting up, too many clients, no such host
+            raise StoreUnavailable("unreachable") from None
+
+    @staticmethod
+    def _clock() -> float:
+        return asyncio.get_running_loop().time()
+
+    def _server_settings(self) -> dict[str, str]:
+        milliseconds = str(max(1, int(self._timeout * 1000 * _SERVER_SHARE)))
+        return {
+            "application_name": "preauth",
+            "statement_timeout": milliseconds,
+            "idle_in_transaction_session_timeout": milliseconds,
+            "timezone": "UTC",
+            "jit": "off",
+            **self._session,
+        }

@@ -1,0 +1,204 @@
+"""The ledger's functions, by name. A call here is one function call, one transaction."""
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+from service import metrics
+from service.ledger.connections import Connections
+from service.ledger.outcome import Outcome
+from service.settings import Settings
+
+__all__ = ["CALLS", "Call", "KeyRecord", "Ledger"]
+
+Call = Literal["reserve", "settle", "release", "extend", "cancel", "charge", "resolve"]
+CALLS: tuple[Call, ...] = get_args(Call)
+"""The writes of the contract's section 2: batches, idempotent by request_id."""
+
+_BATCHES = {
+    name: f"select status, headers, body from preauth_api.{name}_many($1, $2, $3)"  # noqa: S608
+    for name in CALLS
+}
+
+
+class KeyRecord(NamedTuple):
+    """A live API key: its id, its role, and the root of the subtree it is bound to."""
+
+    key_id: str
+    role: str
+    account_id: str | None
+
+
+class Ledger:
+    """Every way from the service into PostgreSQL."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Build a ledger on ``settings.database_url``; `open` makes it usable.
+
+        Raises:
+            ValueError: no database is set.
+        """
+        if settings.database_url is None:
+            raise ValueError("PREAUTH_DATABASE_URL is not set")
+        return cls(
+            Connections(
+                settings.database_url,
+                size=settings.pool_size,
+                timeout=settings.database_timeout,
+                session=_session(settings),
+            )
+        )
+
+    async def open(self) -> None:
+        """Prepare the pool. Connects to nothing yet."""
+        await self._connections.open()
+
+    async def close(self) -> None:
+        """Give every connection back."""
+        await self._connections.close()
+
+    async def call(
+        self, name: Call, item: str, actor: str | None = None, within: str | None = None
+    ) -> Outcome:
+        """Make one call: ``item`` is the JSON text of its body.
+
+        ``actor``: who asks, for the audit. ``within``: the subtree that the caller is bound to.
+        """
+        outcomes = await self.call_many(name, [item], [actor], [within])
+        return outcomes[0]
+
+    async def call_many(
+        self,
+        name: Call,
+        items: Sequence[str],
+        actors: Sequence[str | None],
+        within: Sequence[str | None],
+    ) -> list[Outcome]:
+        """Make up to 512 calls of one name in one transaction, answered in their order."""
+        started = perf_counter()
+        batch = f"[{','.join(items)}]"
+        rows = await self._connections.fetch(_BATCHES[name], batch, actors, within, resend=True)
+        metrics.STORE_SECONDS[name].observe(perf_counter() - started)
+        return [Outcome.of(row[0], row[1], row[2]) for row in rows]
+
+    async def balance(self, account_id: str, *, audit: bool, within: str | None) -> Outcome:
+        """Every current window of the account; fill levels of shared ones only for ``audit``."""
+        return await self._read(
+            "balance(account_id => $1, audit => $2, within => $3)", account_id, audit, within
+        )
+
+    async def reservation(
+        self, request_id: str, account_id: str | None, within: str | None
+    ) -> Outcome:
+        """A reservation with its lines and its whole timeline."""
+        return await self._read(
+            "reservation(request_id => $1, account_id => $2, within => $3)",
+            request_id, account_id, within,
+        )  # fmt: skip
+
+    async def put_plan(self, plan_id: str, body: str, actor: str) -> Outcome:
+        """Create or replace a plan."""
+        return await self._write(
+            "put_plan(plan_id => $1, body => $2, actor => $3)", plan_id, body, actor
+        )
+
+    async def plan(self, plan_id: str) -> Outcome:
+        """A plan with its budgets."""
+        return await self._read("plan(plan_id => $1)", plan_id)
+
+    async def put_account(self, account_id: str, body: str, actor: str) -> Outcome:
+        """Create an account or merge into it."""
+        return await self._write(
+            "put_account(account_id => $1, body => $2, actor => $3)", account_id, body, actor
+        )
+
+    async def account(self, account_id: str, within: str | None) -> Outcome:
+        """An account with its own budgets."""
+        return await self._read("account(account_id => $1, within => $2)", account_id, within)
+
+    async def put_budget(self, account_id: str, name: str, body: str, actor: str) -> Outcome:
+        """Create or replace one budget of an account."""
+        return await self._write(
+            "put_budget(account_id => $1, name => $2, body => $3, actor => $4)",
+            account_id, name, body, actor,
+        )  # fmt: skip
+
+    async def delete_budget(
+        self, account_id: str, name: str, reason: str | None, actor: str
+    ) -> Outcome:
+        """Retire one budget of an account; its history stays."""
+        return await self._write(
+            "delete_budget(account_id => $1, name => $2, reason => $3, actor => $4)",
+            account_id, name, reason, actor,
+        )  # fmt: skip
+
+    async def create_key(
+        self, name: str, role: str, key_hash: bytes, account_id: str | None, actor: str
+    ) -> Outcome:
+        """Record a key by its SHA-256."""
+        return await self._write(
+            "create_key(name => $1, role => $2, key_hash => $3, account_id => $4, actor => $5)",
+            name, role, key_hash, account_id, actor,
+        )  # fmt: skip
+
+    async def revoke_key(self, key_id: str, actor: str) -> Outcome:
+        """Make a key useless from now on."""
+        return await self._write("revoke_key(key_id => $1, actor => $2)", key_id, actor)
+
+    async def keys(self) -> Outcome:
+        """Every key, without its secret."""
+        return await self._read("keys()")
+
+    async def key_by_hash(self, key_hash: bytes) -> KeyRecord | None:
+        """The live key with this SHA-256, if there is one."""
+        rows = await self._connections.fetch(
+            "select k ->> 'key_id', k ->> 'role', k ->> 'account_id'"
+            " from preauth_api.key_by_hash(key_hash => $1) as k where k is not null",
+            key_hash,
+            resend=True,
+        )
+        return KeyRecord(*rows[0]) if rows else None
+
+    async def expire_due(self, max_count: int) -> int:
+        """Expire up to ``max_count`` lapsed holds; how many were."""
+        rows = await self._connections.fetch(
+            "select preauth_api.expire_due(max_count => $1)", max_count, resend=True
+        )
+        return int(rows[0][0])
+
+    async def revision(self) -> str | None:
+        """The migration that the database is at."""
+        rows = await self._connections.fetch(_REVISION, resend=True)
+        return rows[0][0] if rows else None
+
+    async def _read(self, function: str, *args: object) -> Outcome:
+        return await self._ask(function, *args, resend=True)
+
+    async def _write(self, function: str, *args: object) -> Outcome:
+        return await self._ask(function, *args, resend=False)
+
+    async def _ask(self, function: str, *args: object, resend: bool) -> Outcome:
+        rows: Sequence[Any] = await self._connections.fetch(
+            _ANSWER.format(function), *args, resend=resend
+        )
+        return Outcome.of(rows[0][0], None, rows[0][1])
+
+
+_ANSWER = (
+    "select case when jsonb_typeof(a -> 'status') = 'number' and a ? 'type'"
+    " then (a ->> 'status')::integer else 200 end, a::text from preauth_api.{} as a"
+)
+
+_REVISION = "select version_num from preauth.alembic_version"
+
+
+def _session(settings: Settings) -> dict[str, str]:
+    chosen = {
+        "preauth.default_plan": settings.default_plan,
+        "preauth.default_parent": settings.default_parent,
+    }
+    return {name: value for name, value in chosen.items() if value is not None}

@@ -1,0 +1,30 @@
+"""What the ledger answered to one call."""
+
+import json
+from typing import NamedTuple, Self
+
+__all__ = ["Outcome"]
+
+
+class Outcome(NamedTuple):
+    """One answer: an HTTP status, header fields, and the JSON body to send as it stands."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @classmethod
+    def of(cls, status: int, headers: str | None, body: str) -> Self:
+        """Build an outcome from the columns ``status``, ``headers`` and ``body``."""
+        return cls(status, _fields(headers), body.encode())
+
+    @property
+    def is_problem(self) -> bool:
+        """Whether the body is problem details: a denial or a refusal."""
+        return self.status >= 400  # noqa: PLR2004
+
+
+def _fields(headers: str | None) -> dict[str, str]:
+    if headers is None or headers == "{}":
+        return {}
+    return {name: str(value) for name, value in json.loads(headers).items() if value is not None}

@@ -1,0 +1,76 @@
+"""What the service counts. Every label has a closed set of values: no account, key or model id."""
+
+import os
+from typing import Final
+
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    generate_latest,
+)
+from prometheus_client import multiprocess as _multiprocess
+
+__all__ = [
+    "CONTENT_TYPE",
+    "DECISIONS",
+    "EXPIRED",
+    "KEY_LOOKUPS",
+    "REQUEST_SECONDS",
+    "STORE_SECONDS",
+    "STORE_UNAVAILABLE",
+    "exposition",
+]
+
+CONTENT_TYPE: Final = CONTENT_TYPE_LATEST.partition("; charset")[0]
+REGISTRY: Final = CollectorRegistry(auto_describe=True)
+
+_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_CALLS = ("reserve", "settle", "release", "extend", "cancel", "charge", "resolve")
+
+REQUEST_SECONDS: Final = Histogram(
+    "preauth_request_seconds",
+    "Time to answer a request, by route template, method and status.",
+    ("route", "method", "status"),
+    buckets=_BUCKETS,
+    registry=REGISTRY,
+)
+DECISIONS: Final = Counter(
+    "preauth_decisions_total",
+    "Answers of the ledger: outcome authorized, done, denied or refused, and why.",
+    ("call", "outcome", "reason"),
+    registry=REGISTRY,
+)
+STORE_UNAVAILABLE: Final = Counter(
+    "preauth_store_unavailable_total",
+    "Calls that PostgreSQL did not answer, by cause.",
+    ("cause",),
+    registry=REGISTRY,
+)
+KEY_LOOKUPS: Final = Counter(
+    "preauth_key_lookups_total",
+    "How a presented API key was verified: cached, found, unknown.",
+    ("result",),
+    registry=REGISTRY,
+)
+EXPIRED: Final = Counter(
+    "preauth_expired_total", "Lapsed holds that this process expired.", registry=REGISTRY
+)
+_STORE: Final = Histogram(
+    "preauth_store_seconds",
+    "Time of one round trip to the ledger, by call.",
+    ("call",),
+    buckets=_BUCKETS,
+    registry=REGISTRY,
+)
+STORE_SECONDS: Final = {call: _STORE.labels(call) for call in _CALLS}
+
+
+def exposition() -> bytes:
+    """Render the metrics, of all workers where PROMETHEUS_MULTIPROC_DIR is set."""
+    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+        return generate_latest(REGISTRY)
+    together = CollectorRegistry()
+    _multiprocess.MultiProcessCollector(together)  # type: ignore[no-untyped-call]
+    return generate_latest(together)
