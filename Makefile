@@ -18,7 +18,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --require-virtualenv
 
 .PHONY: help
 help: ## list the targets
-	@grep -hE '^[a-z_-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z_-]+):.*## (.*)/  \1|\2/' | column -t -s '|'
+	@grep -hE '^[a-z_-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-14s %s\n", $$1, $$2 }'
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Preauth needs Python 3.11 or later")'
@@ -67,7 +67,7 @@ migrate: install ## bring the database of PREAUTH_DATABASE_URL (or the embedded 
 
 .PHONY: migration
 migration: install ## freeze what changed in sql/ as a revision: make migration m="what it does"
-	@$(BIN)/python -m service.freeze "$(m)"
+	@$(BIN)/python -m service.freeze $(if $(ddl),--ddl "$(ddl)") $(if $(redo),--redo) "$(m)"
 
 .PHONY: bundle
 bundle: install ## write sql/bundle.sql

@@ -40,11 +40,11 @@ def catalog_of(
     with connection.transaction():
         connection.execute("set local search_path = pg_catalog")
         rows = connection.execute(QUERY.encode(), {"schemas": list(schemas)}).fetchall()
-    return {Thing(str(kind), str(name)): str(text) for kind, name, text in rows}
+    return {Thing(str(kind), str(name)): str(text) for kind, name, text, _ in rows}
 
 
 def differences(before: Catalog, after: Catalog) -> list[Difference]:
     """What must change to come from ``before`` to ``after``; empty when they are equal."""
-    things = sorted(before.keys() | after.keys())
+    things = [*(thing for thing in before if thing not in after), *after]
     found = (Difference(thing, before.get(thing), after.get(thing)) for thing in things)
     return [difference for difference in found if difference.before != difference.after]
