@@ -1,0 +1,150 @@
+"""The command line: ``preauth COMMAND``. Settings come from the environment, PREAUTH_*."""
+
+import json
+import sys
+from typing import Any
+
+import click
+from pydantic import ValidationError
+
+from service import __version__
+from service.settings import Settings
+
+__all__ = ["main"]
+
+
+class Cli(click.Group):
+    """Tells what is wrong in a line; a traceback is for defects."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        import psycopg
+
+        from service.postgres import PostgresError
+
+        try:
+            return super().invoke(ctx)
+        except ValidationError as error:
+            raise click.ClickException(_settings_errors(error)) from None
+        except (PostgresError, psycopg.OperationalError) as error:
+            raise click.ClickException(str(error)) from None
+
+
+def _settings_errors(error: ValidationError) -> str:
+    return "\n".join(
+        f"PREAUTH_{'.'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in error.errors()
+    )
+
+
+@click.group(cls=Cli, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Preauth: authorization holds for metered spend."""
+
+
+@main.command()
+def dev() -> None:
+    """Run PostgreSQL and the service on this machine (what `make run` does)."""
+    from service.dev import run
+
+    run(Settings())
+
+
+@main.command()
+@click.option("--migrate", "first", is_flag=True, help="Migrate before serving.")
+def serve(first: bool) -> None:
+    """Run the service on PREAUTH_DATABASE_URL, once that is at head."""
+    from service.migrate import upgrade
+    from service.serving import run_workers, wait_for_head
+
+    settings = Settings()
+    if settings.database_url is None:
+        raise click.UsageError("PREAUTH_DATABASE_URL is not set (`preauth dev` brings its own)")
+    if first:
+        upgrade(settings.database_url)
+    wait_for_head(settings.database_url)
+    run_workers(settings)
+
+
+@main.command()
+def migrate() -> None:
+    """Bring the database to this release's newest revision."""
+    from service.migrate import current, upgrade
+    from service.store import database
+
+    with database(Settings()) as dsn:
+        before = current(dsn)
+        upgrade(dsn)
+        click.echo(f"revision {before} -> {current(dsn)}")
+
+
+@main.command()
+def verify() -> None:
+    """Recompute every window; print each mismatch, one JSON object a line; fail if there is one."""
+    import psycopg
+
+    from service.store import database, rows
+
+    with database(Settings()) as dsn, psycopg.connect(dsn) as connection:
+        found = rows(connection, "verify")
+    for row in found:
+        click.echo(json.dumps(row, default=str))
+    if found:
+        sys.exit(1)
+    click.echo("the ledger is consistent", err=True)
+
+
+@main.command()
+def version() -> None:
+    """Print the version and the schema revision it needs."""
+    from service.migrate import head
+
+    click.echo(f"preauth {__version__} (schema {head()})")
+
+
+@main.group()
+def keys() -> None:
+    """API keys. Only their SHA-256 is stored."""
+
+
+@keys.command("create")
+@click.option("--name", required=True, help="What it is for.")
+@click.option("--role", type=click.Choice(["spend", "audit", "admin"]), required=True)
+@click.option("--account", "account_id", help="Bind a spend key to this account and all below it.")
+def keys_create(name: str, role: str, account_id: str | None) -> None:
+    """Make a key and print it, this once, as JSON."""
+    import psycopg
+
+    from service.admin_key import create_key
+    from service.store import database
+
+    with database(Settings()) as dsn, psycopg.connect(dsn) as connection:
+        secret, made = create_key(connection, name=name, role=role, account_id=account_id)
+    click.echo(json.dumps({**made, "secret": secret}))
+
+
+@keys.command("list")
+def keys_list() -> None:
+    """Print every key, without its secret, one JSON object a line."""
+    import psycopg
+
+    from service.store import call, database
+
+    with database(Settings()) as dsn, psycopg.connect(dsn) as connection:
+        for key in call(connection, "keys"):
+            click.echo(json.dumps(key))
+
+
+@keys.command("revoke")
+@click.argument("key_id")
+def keys_revoke(key_id: str) -> None:
+    """Make a key useless, within PREAUTH_KEY_CACHE_SECONDS everywhere."""
+    import psycopg
+
+    from service.store import call, database
+
+    with database(Settings()) as dsn, psycopg.connect(dsn) as connection:
+        click.echo(json.dumps(call(connection, "revoke_key", key_id=key_id, actor="preauth keys")))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Running the application under uvicorn: in this process for dev, in several for production."""
+
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+import click
+import psycopg
+import uvicorn
+from litestar import Litestar
+
+from service import migrate
+from service.settings import Settings
+
+__all__ = ["run_here", "run_workers", "wait_for_head"]
+
+WAIT_SECONDS = 1.0
+SAY_EVERY = 10
+APPLICATION = "service.app:create_app"
+
+
+class _Announcing(uvicorn.Server):
+    """Says that it listens once it does."""
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._announce()
+
+
+def run_here(app: Litestar, settings: Settings, announce: Callable[[], None]) -> None:
+    """Serve in this process until SIGINT or SIGTERM."""
+    config = uvicorn.Config(app, **_options(settings))
+    _Announcing(config, announce).run()
+
+
+def run_workers(settings: Settings) -> None:
+    """Serve in ``settings.workers`` processes, each with an application of its own."""
+    uvicorn.run(APPLICATION, factory=True, workers=settings.workers, **_options(settings))
+
+
+def wait_for_head(dsn: str) -> None:
+    """Return when the database answers and is at this release's newest revision."""
+    waited = 0
+    while (reason := _not_ready(dsn)) is not None:
+        if waited % SAY_EVERY == 0:
+            click.echo(f"waiting: {reason}", err=True)
+        waited += 1
+        time.sleep(WAIT_SECONDS)
+
+
+def _not_ready(dsn: str) -> str | None:
+    try:
+        at = migrate.current(dsn)
+    except psycopg.OperationalError as error:
+        return f"the database does not answer ({type(error).__name__})"
+    if at == migrate.head():
+        return None
+    return f"the database is at revision {at}, this release needs {migrate.head()}: preauth migrate"
+
+
+def _options(settings: Settings) -> dict[str, Any]:
+    return {
+        "host": settings.host,
+        "port": settings.port,
+        "timeout_graceful_shutdown": settings.shutdown_seconds,
+        "log_config": None,  # the application's own
+        "access_log": False,
+        "server_header": False,
+        "proxy_headers": False,
+        "ws": "none",
+    }
