@@ -8,7 +8,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST_ARGS ?=
-WORKERS ?= 2
+WORKERS ?= auto
 
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -47,7 +47,7 @@ run: install ## start PostgreSQL and the service on 127.0.0.1:8080
 
 .PHONY: test
 test: install-dev ## run the tests
-	@$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 $(PYTEST_ARGS)
 
 .PHONY: lint
 lint: install-dev ## ruff, mypy, import boundaries

@@ -14,7 +14,7 @@ def load_examples(connection: Connection) -> list[str]:
     """Load ``examples/plans.json`` into a ledger without plans; the names of what was loaded."""
     if _has_plans(connection):
         return []
-    wanted = json.loads((EXAMPLES / "plans.json").read_text())
+    wanted = json.loads((EXAMPLES / "plans.json").read_text("utf-8"))
     with connection.transaction():
         for plan, body in wanted["plans"].items():
             call(connection, "put_plan", plan_id=plan, body=body, actor=ACTOR)

@@ -71,7 +71,7 @@ def freeze(message: str, ddl: Path | None = None) -> str | None:
     with scratch() as databases:
         wanted = _wanted(databases.wanted)
         down = migrate.head()
-        by_hand = ddl.read_text().strip() if ddl else ""
+        by_hand = ddl.read_text("utf-8").strip() if ddl else ""
         migrate.upgrade(databases.migrated)
         if down is None:
             text = _first_text()
@@ -137,12 +137,11 @@ def _write(message: str, down: str | None, text: str) -> tuple[Path, Path]:
     version = MIGRATIONS / "versions" / f"{name}.py"
     body.parent.mkdir(exist_ok=True)
     version.parent.mkdir(exist_ok=True)
-    body.write_text(f"-- {message}\n\n{text.strip()}\n")
+    body.write_text(f"-- {message}\n\n{text.strip()}\n", "utf-8")
     quoted = f'"{down}"' if down else None
     title = message[:1].upper() + message[1:].rstrip(".")
-    version.write_text(
-        VERSION_FILE.format(message=title, revision=revision, down=quoted, name=name)
-    )
+    text = VERSION_FILE.format(message=title, revision=revision, down=quoted, name=name)
+    version.write_text(text, "utf-8")
     return body, version
 
 
@@ -169,7 +168,7 @@ def _digest(path: Path) -> str:
 
 def write_checksums() -> None:
     """Write ``migrations/checksums.txt``."""
-    (MIGRATIONS / CHECKSUMS).write_text(checksums())
+    (MIGRATIONS / CHECKSUMS).write_text(checksums(), "utf-8")
 
 
 def drop_newest() -> str:
@@ -178,7 +177,7 @@ def drop_newest() -> str:
     if newest is None:
         raise FreezeError("there is no revision to redo")
     [body] = (MIGRATIONS / "sql").glob(f"{newest}_*.sql")
-    message = body.read_text().splitlines()[0].removeprefix("-- ")
+    message = body.read_text("utf-8").splitlines()[0].removeprefix("-- ")
     body.unlink()
     (MIGRATIONS / "versions" / f"{body.stem}.py").unlink()
     return message

@@ -13,7 +13,7 @@ __all__ = ["clear_leftovers", "end_with_parent", "postmaster_status", "processes
 
 PR_SET_PDEATHSIG = 1
 FAST_SECONDS = 60.0
-QUIT_SECONDS = 5.0
+QUIT_SECONDS = 3.0
 STATUS_LINE = 7
 
 

@@ -10,8 +10,8 @@ def main() -> None:
     """Write the bundle; nothing is touched when it is as it should be."""
     path = SQL / BUNDLE
     text = bundle_text()
-    if not path.exists() or path.read_text() != text:
-        path.write_text(text)
+    if not path.exists() or path.read_text("utf-8") != text:
+        path.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

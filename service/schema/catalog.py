@@ -9,7 +9,7 @@ import psycopg
 __all__ = ["Catalog", "Difference", "Thing", "catalog_of", "differences"]
 
 SCHEMAS = ("preauth", "preauth_api")
-QUERY = Path(__file__).with_name("catalog.sql").read_text()
+QUERY = Path(__file__).with_name("catalog.sql").read_text("utf-8")
 
 
 class Thing(NamedTuple):

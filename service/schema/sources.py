@@ -43,7 +43,7 @@ def load(connection: psycopg.Connection[tuple[object, ...]], directory: Path = S
 
 def _titled(path: Path, directory: Path) -> str:
     title = f"-- {path.relative_to(directory).as_posix()}"
-    return f"{title}\n{path.read_text().strip()}\n"
+    return f"{title}\n{path.read_text('utf-8').strip()}\n"
 
 
 def _run(connection: psycopg.Connection[tuple[object, ...]], path: Path) -> None:
