@@ -1,0 +1,161 @@
+"""The document: valid, complete, and true."""
+
+import json
+import re
+from typing import Any
+from urllib.parse import quote
+
+import jsonschema_rs
+import pytest
+import schemathesis
+from litestar.routes import HTTPRoute
+
+from service.api.openapi import document
+from service.app import create_app
+from tests.api.client import Api, settings_for
+
+APP = create_app(settings_for("postgresql://nobody@127.0.0.1:1/none"))
+DOCUMENT = document(APP)
+
+
+def operations() -> list[tuple[str, str, dict[str, Any]]]:
+    return [
+        (path, method, operation)
+        for path, methods in DOCUMENT["paths"].items()
+        for method, operation in methods.items()
+    ]
+
+
+def test_it_is_openapi_3_1_and_every_schema_is_valid() -> None:
+    assert DOCUMENT["openapi"].startswith("3.1.")
+    for name, schema in DOCUMENT["components"]["schemas"].items():
+        (
+            jsonschema_rs.meta.validate(
+                {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+            ),
+            name,
+        )
+
+
+def test_a_tool_can_read_every_operation() -> None:
+    schema = schemathesis.openapi.from_dict(json.loads(json.dumps(DOCUMENT)))
+    found = [result.ok() for result in schema.get_all_operations()]
+    assert len(found) == len(operations())
+
+
+def test_every_reference_leads_somewhere() -> None:
+    names = re.findall(r'"#/components/schemas/(\w+)"', json.dumps(DOCUMENT))
+    assert set(names) <= set(DOCUMENT["components"]["schemas"])
+
+
+def test_every_route_is_in_it() -> None:
+    served = {
+        (re.sub(r":\w+\}", "}", route.path), method.lower())
+        for route in APP.routes
+        if isinstance(route, HTTPRoute)
+        for handler in route.route_handlers
+        for method in handler.http_methods
+        if method != "OPTIONS"
+    }
+    assert served == {(path, method) for path, method, _ in operations()}
+
+
+def test_operation_ids_are_unique() -> None:
+    ids = [operation["operationId"] for _, _, operation in operations()]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize(("path", "method", "operation"), operations())
+def test_every_operation_declares_its_errors(
+    path: str, method: str, operation: dict[str, Any]
+) -> None:
+    declared = set(operation["responses"])
+    wanted = {"400", "500"}
+    if operation.get("security") != []:
+        wanted |= {"401", "403", "503"}
+    if "requestBody" in operation:
+        wanted |= {"413"}
+        assert operation["requestBody"]["content"]["application/json"]["examples"]
+    assert wanted <= declared
+    for status, response in operation["responses"].items():
+        if int(status) >= 400:
+            assert "application/problem+json" in response["content"]
+
+
+def test_the_examples_fit_their_models() -> None:
+    for path, method, operation in operations():
+        if "requestBody" not in operation:
+            continue
+        content = operation["requestBody"]["content"]["application/json"]
+        validate(content["schema"], content["examples"]["example"]["value"])
+
+
+def test_a_key_is_the_only_security_scheme() -> None:
+    assert DOCUMENT["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+    assert DOCUMENT["security"] == [{"key": []}]
+
+
+def validate(schema: dict[str, Any], value: Any) -> None:
+    whole = {**schema, "components": DOCUMENT["components"]}
+    jsonschema_rs.Draft202012Validator(whole, validate_formats=True).validate(value)
+
+
+def declared(path: str, method: str, response: Any) -> None:
+    """The response is one that the document promises."""
+    operation = DOCUMENT["paths"][path][method]
+    content = operation["responses"][str(response.status_code)]["content"]
+    kind = response.headers["content-type"].partition(";")[0]
+    validate(content[kind]["schema"], response.json())
+
+
+async def test_what_is_answered_is_what_is_promised(api: Api) -> None:
+    reserve = {"request_id": "org/r", "account_id": "org/a", "amounts": {"tokens": 400}}
+    cap = {"unit": "tokens", "window": {"kind": "calendar", "period": "day"}, "limit_amount": 1000}
+    account, request = quote("org/a", safe=""), quote("org/r", safe="")
+    steps: list[tuple[str, str, str, Any]] = [
+        ("/plans/{plan_id}", "put", "/plans/p", {"budgets": [{"name": "cap", **cap}]}),
+        ("/plans/{plan_id}", "get", "/plans/p", None),
+        ("/plans/{plan_id}", "get", "/plans/none", None),
+        ("/accounts/{account_id}", "put", f"/accounts/{account}", {"plan_id": "p"}),
+        ("/accounts/{account_id}", "put", f"/accounts/{account}", {"plan_id": "none"}),
+        ("/accounts/{account_id}", "get", f"/accounts/{account}", None),
+        ("/accounts/{account_id}", "get", "/accounts/none", None),
+        ("/accounts/{account_id}/budgets/{name}", "put", f"/accounts/{account}/budgets/x", cap),
+        ("/accounts/{account_id}/budgets/{name}", "delete", f"/accounts/{account}/budgets/x", None),
+        ("/accounts/{account_id}/budgets/{name}", "delete", f"/accounts/{account}/budgets/none", None),
+        ("/keys", "post", "/keys", {"name": "n", "role": "spend"}),
+        ("/keys", "get", "/keys", None),
+        ("/keys/{key_id}", "delete", "/keys/none", None),
+        ("/reserve", "post", "/reserve", reserve),
+        ("/reserve", "post", "/reserve", {**reserve, "request_id": "dry", "dry_run": True}),
+        ("/reserve", "post", "/reserve", {**reserve, "amounts": {"tokens": 1}}),
+        ("/reserve", "post", "/reserve", {**reserve, "request_id": "d", "amounts": {"tokens": 999}}),
+        ("/reserve", "post", "/reserve", {**reserve, "request_id": "e", "amounts": {"tokens": 9999}}),
+        ("/extend", "post", "/extend", {"request_id": "org/r", "ttl_seconds": 500}),
+        ("/cancel", "post", "/cancel", {"request_id": "org/r"}),
+        ("/reservations/{request_id}", "get", f"/reservations/{request}", None),
+        ("/settle", "post", "/settle", {"request_id": "org/r", "outcome": "unknown"}),
+        ("/settle", "post", "/settle", {"request_id": "org/r", "amounts": {"tokens": 500}}),
+        ("/settle", "post", "/settle", {"request_id": "org/r", "amounts": {"tokens": 501}}),
+        ("/settle", "post", "/settle", {"request_id": "d", "amounts": {"tokens": 501}}),
+        ("/release", "post", "/release", {"request_id": "org/r", "reason": "x"}),
+        ("/charge", "post", "/charge", {**reserve, "request_id": "c", "amounts": {"tokens": 1}}),
+        ("/reserve", "post", "/reserve", {**reserve, "request_id": "f", "amounts": {"tokens": 1}}),
+        ("/release", "post", "/release", {"request_id": "f", "reason": "x"}),
+        ("/reservations/{request_id}", "get", f"/reservations/{request}", None),
+        ("/reservations/{request_id}", "get", "/reservations/d", None),
+        ("/reservations/{request_id}", "get", "/reservations/c", None),
+        ("/reservations/{request_id}", "get", "/reservations/none", None),
+        ("/reservations/{request_id}/resolve", "post", f"/reservations/{request}/resolve",
+         {"action": "release", "reason": "x"}),
+        ("/accounts/{account_id}/balance", "get", f"/accounts/{account}/balance", None),
+        ("/healthz", "get", "/healthz", None),
+    ]  # fmt: skip
+    for template, method, path, body in steps:
+        response = await api.send(method.upper(), path, body)
+        try:
+            declared(template, method, response)
+        except (KeyError, jsonschema_rs.ValidationError) as error:
+            raise AssertionError(
+                f"{method} {path}: {response.status_code} {response.text}"
+            ) from error
