@@ -1,0 +1,99 @@
+-- Values handed from stage to stage within one batch. No table has a column of these types.
+
+create type preauth._ask as (
+  n integer,
+  call text,
+  request_id text,
+  account_id text,
+  body jsonb,
+  actor text,
+  within text,
+  dry_run boolean,
+  twin boolean,
+  errors jsonb
+);
+comment on type preauth._ask is
+  'One item of a batch: its place n (from 1), the normalised body, who asks, the subtree the caller is bound to (null: any), whether an earlier item has the same key, and what is malformed in it (null: nothing).';
+
+create type preauth._route as (
+  account_id text,
+  model text,
+  path text[],
+  suspended text,
+  window_ids bigint[],
+  units text[],
+  hard boolean[]
+);
+comment on type preauth._route is
+  'The budget windows that apply to one (account, model), in the order of checking. suspended: the suspended account on the path, if any.';
+
+create type preauth._slot as (
+  window_id bigint,
+  scope text,
+  budget text,
+  unit text,
+  window_key text,
+  limit_amount bigint,
+  capacity bigint,
+  next_capacity bigint,
+  settled bigint,
+  starts_at timestamptz,
+  ends_at timestamptz,
+  on_expiry text
+);
+comment on type preauth._slot is
+  'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; null: nothing is denied); next_capacity: the same of the next window.';
+
+create type preauth._line as (
+  n integer,
+  position smallint,
+  slot integer,
+  amount bigint,
+  available_after bigint
+);
+comment on type preauth._line is 'A hold decided for item n on a slot. available_after: null where the window is unlimited.';
+
+create type preauth._ruling as (
+  n integer,
+  verdict text,
+  option_no smallint,
+  slot integer,
+  required bigint,
+  available bigint,
+  detail text,
+  denial jsonb
+);
+comment on type preauth._ruling is
+  'What was decided for item n. verdict: authorized, a denial reason, a refusal code, or recorded (decided before). option_no: 0 is the request itself, k its k-th alternative. slot, required, available: of the line that could not be covered.';
+
+create type preauth._closing as (
+  request_id text,
+  account_id text,
+  position smallint,
+  next_state text,
+  settled_amount bigint
+);
+comment on type preauth._closing is 'A wish to move a hold line to next_state (settled, released, lapsed), settled_amount spent (null unless settled).';
+
+create type preauth._closed as (
+  request_id text,
+  account_id text,
+  position smallint,
+  window_id bigint,
+  was text,
+  late boolean,
+  amount bigint,
+  settled_amount bigint,
+  settled_after bigint,
+  reserved_after bigint,
+  limit_after bigint
+);
+comment on type preauth._closed is 'A hold line as it was closed, with its window''s figures just after. late: its hold had been given back, or had lapsed.';
+
+create type preauth._answer as (
+  n integer,
+  status integer,
+  headers json,
+  body json
+);
+comment on type preauth._answer is 'The outcome of item n: HTTP status, headers (name to value), body.';

@@ -1,0 +1,37 @@
+-- Half-empty pages and no index on the counters: every movement is a HOT update.
+create table preauth.budget_window (
+  window_id bigint generated always as identity,
+  account_id text not null,
+  budget_id bigint not null,
+  ordinal integer not null,
+  depth smallint not null,
+  window_key text not null,
+  starts_at timestamptz not null,
+  ends_at timestamptz not null,
+  time_zone text not null,
+  initial_limit_amount bigint,
+  limit_amount bigint,
+  settled bigint not null default 0,
+  reserved bigint not null default 0,
+  constraint budget_window_pkey primary key (window_id, account_id),
+  constraint budget_window_starts_once unique (account_id, budget_id, starts_at),
+  constraint budget_window_ordinal_once unique (account_id, budget_id, ordinal),
+  constraint budget_window_runs_forward check (starts_at < ends_at),
+  constraint budget_window_reserved_not_negative check (reserved >= 0),
+  constraint budget_window_limit_range check (limit_amount between 0 and 9007199254740991)
+) with (fillfactor = 50);
+alter table preauth.budget_window enable row level security;
+comment on table preauth.budget_window is 'One period of one budget for one account, made at first use. available = limit_amount - settled - reserved.';
+comment on column preauth.budget_window.window_id is 'Surrogate key that hold lines refer to.';
+comment on column preauth.budget_window.account_id is 'The account whose spend, and that of all below it, is counted here.';
+comment on column preauth.budget_window.budget_id is 'The budget.';
+comment on column preauth.budget_window.ordinal is 'The how-manieth window of its budget and account: of two first requests, only one can make it.';
+comment on column preauth.budget_window.depth is 'Length of the account''s path when the window was made: the first rank of the lock order, never changed.';
+comment on column preauth.budget_window.window_key is 'Name of the period, such as 2026-09.';
+comment on column preauth.budget_window.starts_at is 'First instant; -infinity for lifetime.';
+comment on column preauth.budget_window.ends_at is 'First instant after; infinity for lifetime.';
+comment on column preauth.budget_window.time_zone is 'The zone the bounds were computed in.';
+comment on column preauth.budget_window.initial_limit_amount is 'The limit the window was made with, in the budget''s unit; null: unlimited.';
+comment on column preauth.budget_window.limit_amount is 'The limit now, in the budget''s unit; null: unlimited. Changed within the window only with a limit_changed usage event.';
+comment on column preauth.budget_window.settled is 'Spent, in the budget''s unit. Can exceed the limit by late charges and overages.';
+comment on column preauth.budget_window.reserved is 'Held by open hold lines, in the budget''s unit.';

@@ -1,0 +1,33 @@
+create table preauth.usage_event (
+  event_id bigint generated always as identity,
+  account_id text not null,
+  request_id text not null,
+  kind text not null,
+  window_id bigint,
+  amounts jsonb not null,
+  overage jsonb,
+  outcome text,
+  provider_request_id text,
+  occurred_at timestamptz not null,
+  actor text not null,
+  reason text,
+  constraint usage_event_pkey primary key (request_id, account_id, event_id),
+  constraint usage_event_kind_known check (kind in (
+    'settlement', 'charge', 'late_charge', 'recorded_exception', 'adjustment', 'limit_changed')),
+  constraint usage_event_window_of_adjustments check ((window_id is not null) = (kind in ('adjustment', 'limit_changed')))
+);
+create index usage_event_window on preauth.usage_event (window_id) where window_id is not null;
+alter table preauth.usage_event enable row level security;
+comment on table preauth.usage_event is 'Append-only record of spend and of corrections to windows.';
+comment on column preauth.usage_event.event_id is 'Order of writing.';
+comment on column preauth.usage_event.account_id is 'The account that spent, or whose window was corrected.';
+comment on column preauth.usage_event.request_id is 'The reservation''s request_id; for a correction its own key.';
+comment on column preauth.usage_event.kind is 'settlement, charge, late_charge (after the hold was gone), recorded_exception (spent without authorization), adjustment (of settled), limit_changed (of the limit).';
+comment on column preauth.usage_event.window_id is 'The corrected window; null for spend, whose windows are its hold lines''.';
+comment on column preauth.usage_event.amounts is '{unit: amount}, signed for adjustments; for limit_changed {before, after}.';
+comment on column preauth.usage_event.overage is '{unit: amount above the hold}; null when none.';
+comment on column preauth.usage_event.outcome is 'completed, interrupted, or expired (charged at the hold when its time passed).';
+comment on column preauth.usage_event.provider_request_id is 'The model provider''s own id of the call.';
+comment on column preauth.usage_event.occurred_at is 'The instant the ledger recorded it.';
+comment on column preauth.usage_event.actor is 'Who reported it.';
+comment on column preauth.usage_event.reason is 'Why, for corrections and resolutions.';

@@ -1,0 +1,24 @@
+create function preauth._alternative_errors(path text, value jsonb) returns jsonb
+language plpgsql immutable
+as $$
+declare
+  errors jsonb := '[]'::jsonb;
+  field record;
+  message text;
+begin
+  for field in select f.key, f.value from jsonb_each(value - array['amounts', 'model']) as f loop
+    errors := errors || preauth._error(path || '.' || field.key, 'is not a field of an alternative');
+  end loop;
+  if not value ? 'amounts' then
+    errors := errors || preauth._error(path || '.amounts', 'is required');
+  else
+    errors := errors || coalesce(preauth._amounts_errors(path || '.amounts', value -> 'amounts'), '[]');
+  end if;
+  message := preauth._value_error('id', nullif(value -> 'model', 'null'));
+  if message is not null then
+    errors := errors || preauth._error(path || '.model', message);
+  end if;
+  return errors;
+end
+$$;
+comment on function preauth._alternative_errors(text, jsonb) is 'What is wrong with one alternative, as [{path, message}]; [] when nothing is.';

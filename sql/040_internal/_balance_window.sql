@@ -1,0 +1,29 @@
+create function preauth._balance_window(scope text, zone text, budget preauth.budget, show_level boolean, at timestamptz) returns jsonb
+language plpgsql stable
+as $$
+declare
+  w preauth.budget_window;
+  lapsed bigint;
+begin
+  select x.* into w from preauth.budget_window as x where x.window_id = preauth._current_window_id(scope, budget.budget_id, at);
+  if w.window_id is null then
+    w.limit_amount := budget.limit_amount;
+    w.settled := 0;
+    w.reserved := 0;
+    w.time_zone := zone;
+    if budget.window_policy ->> 'kind' <> 'fixed' then
+      select b.window_key, b.starts_at, b.ends_at into w.window_key, w.starts_at, w.ends_at
+      from preauth._window_bounds(budget.window_policy, zone, at) as b;
+    end if;
+  end if;
+  select coalesce(sum(l.amount), 0) into lapsed from preauth.hold_line as l where l.window_id = w.window_id and l.lapses_at <= at;
+  return jsonb_build_object(
+      'budget', budget.name, 'scope', scope, 'unit', budget.unit, 'model', budget.model, 'window', w.window_key, 'enforcement', budget.enforcement,
+      'limit', w.limit_amount, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at),
+      'resets_at', preauth._time(w.ends_at), 'time_zone', w.time_zone)
+    || case when show_level then jsonb_build_object(
+      'settled', w.settled, 'reserved', w.reserved - lapsed, 'available', w.limit_amount - w.settled - (w.reserved - lapsed)) else '{}' end;
+end
+$$;
+comment on function preauth._balance_window(text, text, preauth.budget, boolean, timestamptz) is
+  'A budget''s current window as a balance shows it. A fixed window that no spend has started yet has no bounds. A lapsed lease is not held.';

@@ -1,0 +1,9 @@
+create function preauth._capacity(budget preauth.budget, limit_amount bigint) returns bigint
+language sql immutable
+as $$
+  select case budget.enforcement
+    when 'observe' then null
+    else least(limit_amount + budget.overdraft_amount, preauth._max_amount())
+  end
+$$;
+comment on function preauth._capacity(preauth.budget, bigint) is 'The most that settled + reserved may reach by a decision, in the budget''s unit: 2^53-1 where the limit is null; null where the budget only observes.';

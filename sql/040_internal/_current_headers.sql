@@ -1,0 +1,11 @@
+create function preauth._current_headers(account_id text, model text, at timestamptz) returns json
+language sql stable
+as $$
+  select preauth._rate_limit_headers((b.budget).name, w.limit_amount, w.limit_amount - w.settled - w.reserved, w.starts_at, w.ends_at, at)
+  from preauth._applicable_budgets(array[account_id], model) as b
+  join preauth.budget_window as w on w.window_id = preauth._current_window_id(b.scope, (b.budget).budget_id, at)
+  where w.limit_amount is not null
+  order by (w.limit_amount - w.settled - w.reserved)::numeric / greatest(w.limit_amount, 1), (b.budget).name
+  limit 1
+$$;
+comment on function preauth._current_headers(text, text, timestamptz) is 'The rate limit headers of the account''s own tightest budget as it stands now, for replays.';

@@ -1,0 +1,17 @@
+create function preauth._denial(ruling preauth._ruling, slot preauth._slot, fits_at timestamptz, at timestamptz) returns jsonb
+language sql immutable
+as $$
+  select jsonb_build_object(
+    'reason', ruling.verdict,
+    'budget', slot.budget,
+    'scope', slot.scope,
+    'window', slot.window_key,
+    'unit', slot.unit,
+    'limit', slot.limit_amount,
+    'required', ruling.required,
+    'available', ruling.available,
+    'settled', slot.settled,
+    'retry_after_ms', case when ruling.verdict <> 'exceeds_limit' then ceil(extract(epoch from fits_at - at) * 1000)::bigint end,
+    'resets_at', preauth._time(slot.ends_at))
+$$;
+comment on function preauth._denial(preauth._ruling, preauth._slot, timestamptz, timestamptz) is 'A denial with the figures that prove it, as it is recorded.';

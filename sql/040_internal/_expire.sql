@@ -1,0 +1,26 @@
+create function preauth._expire(asks preauth._ask[], policy text, at timestamptz) returns integer
+language plpgsql
+as $$
+declare
+  due preauth.reservation[] := array(
+    select r from preauth.reservation as r
+    join (select distinct a.request_id, a.account_id from unnest(asks) as a) as k using (request_id, account_id)
+    where r.state in ('authorized', 'cancellation_requested') and r.expires_at <= at and (policy is null or r.on_expiry = policy)
+    order by r.request_id, r.account_id);
+  closed preauth._closed[];
+begin
+  if cardinality(due) = 0 then
+    return 0;
+  end if;
+  closed := array(select c from preauth._close_lines(array(
+    select preauth._expiry_closing(r, l, at)
+    from unnest(due) as r
+    join preauth.hold_line as l on l.request_id = r.request_id and l.account_id = r.account_id
+    where l.state = 'held' and (l.lapses_at <= at or r.on_expiry = 'charge')
+    order by r.request_id, r.account_id, l.position), at) as c);
+  perform preauth._write_expiries(due, closed, at);
+  return cardinality(due);
+end
+$$;
+comment on function preauth._expire(preauth._ask[], text, timestamptz) is
+  'Does what the time of locked reservations asks for: leases lapse, and the rest is kept (state unknown) or charged at the hold. policy: only reservations with that on_expiry; null: all. How many.';

@@ -1,0 +1,9 @@
+create function preauth._expiry_closing(r preauth.reservation, line preauth.hold_line, at timestamptz) returns preauth._closing
+language sql immutable
+as $$
+  select case
+    when line.lapses_at <= at then row(line.request_id, line.account_id, line.position, 'lapsed', null)::preauth._closing
+    else row(line.request_id, line.account_id, line.position, 'settled', line.amount)::preauth._closing
+  end
+$$;
+comment on function preauth._expiry_closing(preauth.reservation, preauth.hold_line, timestamptz) is 'What becomes of a line when time has passed: a lease lapses, another line is charged at its hold.';

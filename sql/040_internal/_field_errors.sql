@@ -1,0 +1,25 @@
+create function preauth._field_errors(call text, field text, value jsonb) returns jsonb
+language plpgsql immutable
+as $$
+declare
+  kind text := preauth._field_kind(call, field);
+  message text;
+begin
+  case
+    when kind is null then
+      return preauth._error(field, 'is not a field of ' || call);
+    when value = 'null' then
+      return case when field = any (preauth._required_fields(call)) then preauth._error(field, 'must not be null') end;
+    when kind = 'amounts' then
+      return preauth._amounts_errors(field, value);
+    when kind = 'labels' then
+      return preauth._labels_errors(field, value);
+    when kind = 'alternatives' then
+      return preauth._alternatives_errors(field, value);
+    else
+      message := preauth._value_error(kind, value);
+      return case when message is not null then preauth._error(field, message) end;
+  end case;
+end
+$$;
+comment on function preauth._field_errors(text, text, jsonb) is 'What is wrong with a call''s field, as [{path, message}]; null when nothing is. null stands for an absent optional field.';

@@ -1,0 +1,24 @@
+create function preauth._find_routes(account_ids text[], models text[], at timestamptz) returns preauth._route[]
+language plpgsql stable
+as $$
+begin
+  return array(
+    select row(r.account_id, r.model, leaf.path, halted.account_id, w.window_ids, w.units, w.hard)::preauth._route
+    from unnest(account_ids, models) as r (account_id, model)
+    join preauth.account as leaf on leaf.account_id = r.account_id
+    left join lateral (
+      select s.account_id from preauth.account as s
+      where s.account_id = any (leaf.path) and s.status = 'suspended'
+      order by cardinality(s.path) desc limit 1
+    ) as halted on true
+    cross join lateral (
+      select
+        coalesce(array_agg(current.window_id order by b.place), '{}') as window_ids,
+        coalesce(array_agg((b.budget).unit order by b.place), '{}') as units,
+        coalesce(array_agg((b.budget).enforcement = 'hard' order by b.place), '{}') as hard
+      from preauth._applicable_budgets(leaf.path, r.model) as b
+      cross join lateral (select preauth._current_window_id(b.scope, (b.budget).budget_id, at)) as current (window_id)
+    ) as w);
+end
+$$;
+comment on function preauth._find_routes(text[], text[], timestamptz) is 'The route of each (account, model) whose account exists; a window that is not made yet is null.';

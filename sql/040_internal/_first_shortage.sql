@@ -1,0 +1,13 @@
+create function preauth._first_shortage(slots preauth._slot[], reserved bigint[], places integer[], wanted bigint[]) returns integer
+language plpgsql immutable
+as $$
+begin
+  for k in 1 .. cardinality(places) loop
+    if wanted[k] > 0 and slots[places[k]].settled + reserved[places[k]] + wanted[k] > slots[places[k]].capacity then
+      return k;
+    end if;
+  end loop;
+  return null;
+end
+$$;
+comment on function preauth._first_shortage(preauth._slot[], bigint[], integer[], bigint[]) is 'Place of the first budget that cannot cover what is wanted of it; null when all can. 0 always fits.';

@@ -1,0 +1,19 @@
+-- The lines are locked in the order of their keys, as _extend_round locks them; the window is locked already.
+create function preauth._give_back(window_id bigint, at timestamptz) returns bigint
+language plpgsql
+as $$
+declare
+  lapsed preauth._closing[] := array(
+    select row(l.request_id, l.account_id, l.position, 'lapsed', null)::preauth._closing
+    from preauth.hold_line as l
+    where l.window_id = _give_back.window_id and l.lapses_at <= at
+    order by l.request_id, l.account_id, l.position
+    for no key update);
+begin
+  if cardinality(lapsed) = 0 then
+    return 0;
+  end if;
+  return (select coalesce(sum(c.amount), 0) from preauth._close_lines(lapsed, at) as c);
+end
+$$;
+comment on function preauth._give_back(bigint, timestamptz) is 'Returns to a locked window what its lapsed leases held; the sum, in the budget''s unit.';

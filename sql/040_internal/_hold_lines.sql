@@ -1,0 +1,27 @@
+create function preauth._hold_lines(asks preauth._ask[], lines preauth._line[], slots preauth._slot[], at timestamptz) returns void
+language plpgsql
+as $$
+declare
+  window_ids bigint[];
+  amounts bigint[];
+  capacities bigint[];
+begin
+  if cardinality(lines) = 0 then
+    return;
+  end if;
+  select array_agg(w.window_id), array_agg(w.amount), array_agg(w.capacity) into window_ids, amounts, capacities
+  from (
+    select slots[l.slot].window_id as window_id, sum(l.amount)::bigint as amount,
+      case when not bool_or(coalesce((asks[l.n].body ->> 'record')::boolean, false)) then slots[l.slot].capacity end as capacity
+    from unnest(lines) as l
+    group by l.slot
+    having sum(l.amount) > 0
+  ) as w;
+  perform preauth._hold(coalesce(window_ids, '{}'), amounts, capacities);
+  insert into preauth.hold_line (request_id, account_id, position, window_id, amount, available_after, state, lapses_at)
+  select asks[l.n].request_id, asks[l.n].account_id, l.position, slots[l.slot].window_id, l.amount, l.available_after, 'held',
+    case when slots[l.slot].on_expiry = 'release' then preauth._expiry(asks[l.n], at) end
+  from unnest(lines) as l;
+end
+$$;
+comment on function preauth._hold_lines(preauth._ask[], preauth._line[], preauth._slot[], timestamptz) is 'Adds the lines to their windows, one update a window, and writes them.';

@@ -1,0 +1,34 @@
+-- In the order of keys: two batches that race with the same ids cannot wait for each other in a ring.
+create function preauth._insert_reservations(asks preauth._ask[], rulings preauth._ruling[], lines preauth._line[], slots preauth._slot[], at timestamptz) returns integer[]
+language plpgsql
+as $$
+declare
+  recorded integer[];
+begin
+  with inserted as (
+    insert into preauth.reservation
+      (request_id, account_id, call, body, state, model, option_no, on_expiry, created_at, expires_at, actor, denial)
+    select a.request_id, a.account_id, a.call, a.body,
+      case when r.denial is null then 'authorized' else 'denied' end,
+      case when r.option_no = 0 then a.body ->> 'model' else coalesce(a.body -> 'alternatives' -> (r.option_no - 1) ->> 'model', a.body ->> 'model') end,
+      r.option_no, e.on_expiry, at, case when r.denial is null then preauth._expiry(a, at) end, a.actor, r.denial
+    from unnest(rulings) as r
+    join unnest(asks) as a on a.n = r.n
+    left join (
+      select l.n, preauth._strictest_expiry(array_agg(slots[l.slot].on_expiry)) as on_expiry
+      from unnest(lines) as l
+      group by l.n
+    ) as e on e.n = r.n
+    where (r.verdict = 'authorized' or r.denial is not null) and not a.dry_run
+    order by a.request_id, a.account_id
+    on conflict do nothing
+    returning request_id, account_id
+  )
+  select array_agg(r.n) into recorded
+  from unnest(rulings) as r
+  join inserted as i on i.request_id = asks[r.n].request_id and i.account_id = asks[r.n].account_id
+  where (r.verdict = 'authorized' or r.denial is not null) and not asks[r.n].dry_run;
+  return coalesce(recorded, '{}');
+end
+$$;
+comment on function preauth._insert_reservations(preauth._ask[], preauth._ruling[], preauth._line[], preauth._slot[], timestamptz) is 'Writes each new decision''s row; the items whose row is new.';

@@ -1,0 +1,7 @@
+create function preauth._key_json(key preauth.api_key) returns jsonb
+language sql immutable
+as $$
+  select jsonb_build_object('key_id', key.key_id, 'name', key.name, 'role', key.role, 'account_id', key.account_id,
+    'created_at', preauth._time(key.created_at), 'revoked_at', preauth._time(key.revoked_at))
+$$;
+comment on function preauth._key_json(preauth.api_key) is 'A key as it is read: never its hash.';

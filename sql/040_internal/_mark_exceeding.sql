@@ -1,0 +1,12 @@
+create function preauth._mark_exceeding(ask preauth._ask, at timestamptz) returns preauth._answer
+language plpgsql
+as $$
+begin
+  update preauth.hold_line as l set lapses_at = null
+  where l.request_id = ask.request_id and l.account_id = ask.account_id and l.lapses_at > at;
+  update preauth.reservation as r set state = 'overage_review', closure = jsonb_build_object('amounts', ask.body -> 'amounts')
+  where r.request_id = ask.request_id and r.account_id = ask.account_id;
+  return preauth._refuse_settlement(ask, 'settlement_exceeds_hold', null, at);
+end
+$$;
+comment on function preauth._mark_exceeding(preauth._ask, timestamptz) is 'A settlement above the hold of a budget with overage: reject. The hold stays, leases included, and the refused usage is kept for a person to resolve.';

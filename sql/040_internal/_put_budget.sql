@@ -1,0 +1,33 @@
+create function preauth._put_budget(plan_id text, account_id text, body jsonb, apply text, actor text, reason text) returns jsonb
+language plpgsql
+as $$
+declare
+  holder text := coalesce('plan:' || plan_id, 'account:' || account_id);
+  before preauth.budget;
+  after preauth.budget;
+begin
+  select b.* into before from preauth.budget as b where b.owner = holder and b.name = body ->> 'name' and b.retired_at is null for update;
+  if before.budget_id is not null and (before.unit, before.window_policy, before.model)
+      is distinct from (body ->> 'unit', preauth._window_policy(body -> 'window'), body ->> 'model') then
+    update preauth.budget as b set retired_at = preauth._now() where b.budget_id = before.budget_id;
+  end if;
+  insert into preauth.budget
+    (plan_id, account_id, name, unit, window_policy, limit_amount, model, enforcement, overdraft_amount, overage, on_expiry, created_at)
+  values
+    (plan_id, account_id, body ->> 'name', body ->> 'unit', preauth._window_policy(body -> 'window'), (body ->> 'limit_amount')::bigint, body ->> 'model',
+     coalesce(body ->> 'enforcement', 'hard'), coalesce((body ->> 'overdraft_amount')::bigint, 0), coalesce(body ->> 'overage', 'charge'),
+     coalesce(body ->> 'on_expiry', 'keep'), preauth._now())
+  on conflict (owner, name) where retired_at is null do update
+    set limit_amount = excluded.limit_amount, enforcement = excluded.enforcement, overdraft_amount = excluded.overdraft_amount,
+      overage = excluded.overage, on_expiry = excluded.on_expiry
+  returning * into after;
+  if apply = 'now' then
+    perform preauth._change_limits(after.budget_id, after.limit_amount, actor, reason);
+  end if;
+  perform preauth._log_change(actor, 'budget', holder || '/' || after.name,
+    case when before.budget_id is not null then preauth._budget_json(before) end, preauth._budget_json(after), reason);
+  return preauth._budget_json(after);
+end
+$$;
+comment on function preauth._put_budget(text, text, jsonb, text, text, text) is
+  'Makes or changes a well-formed budget of a plan or an account. Another unit, window or model counts something else: the old budget is retired and a new one begins at nothing. apply now: the current windows get the new limit.';

@@ -1,0 +1,22 @@
+create function preauth._questions(asks preauth._ask[], routes preauth._route[], slot_ids bigint[])
+returns table (
+  n integer, option_no smallint, is_last boolean, twin boolean, dry_run boolean, enforced boolean,
+  verdict text, missing_unit text, wanted bigint[], places integer[])
+language sql stable
+as $$
+  select
+    a.n, o.option_no, o.option_no = coalesce(jsonb_array_length(a.body -> 'alternatives'), 0), a.twin, a.dry_run,
+    not coalesce((a.body ->> 'record')::boolean, false),
+    preauth._prior_verdict(a, r, x.request_id is not null),
+    preauth._missing_unit(w.wanted, r.units, r.hard),
+    w.wanted,
+    array(select array_position(slot_ids, p.window_id) from unnest(r.window_ids) with ordinality as p (window_id, place) order by p.place)
+  from unnest(asks) as a
+  cross join lateral preauth._options(a.body) as o
+  left join unnest(routes) as r on r.account_id = a.account_id and r.model is not distinct from o.model
+  left join preauth.reservation as x on x.request_id = a.request_id and x.account_id = a.account_id
+  cross join lateral (select preauth._wanted(o.amounts, r.units)) as w (wanted)
+  order by a.n, o.option_no
+$$;
+comment on function preauth._questions(preauth._ask[], preauth._route[], bigint[]) is
+  'Each item''s options in the order of trying, with what each asks of which slot, and the verdict where no budget need be looked at.';

@@ -1,0 +1,14 @@
+create function preauth._record(asks preauth._ask[], rulings preauth._ruling[], lines preauth._line[], slots preauth._slot[], at timestamptz) returns integer[]
+language plpgsql
+as $$
+declare
+  recorded integer[] := preauth._insert_reservations(asks, rulings, lines, slots, at);
+  holding preauth._line[] := array(select l from unnest(lines) as l where l.n = any (recorded));
+begin
+  perform preauth._hold_lines(asks, holding, slots, at);
+  perform preauth._settle_charges(asks, recorded, rulings, at);
+  return recorded;
+end
+$$;
+comment on function preauth._record(preauth._ask[], preauth._ruling[], preauth._line[], preauth._slot[], timestamptz) is
+  'Writes the decisions and their holds; the items that were recorded now. An item that another transaction has just recorded is left out, and so are its holds.';

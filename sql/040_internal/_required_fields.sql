@@ -1,0 +1,13 @@
+create function preauth._required_fields(call text) returns text[]
+language sql immutable
+as $$
+  select case call
+    when 'reserve' then array['request_id', 'account_id', 'amounts']
+    when 'charge' then array['request_id', 'account_id', 'amounts']
+    when 'release' then array['request_id', 'reason']
+    when 'extend' then array['request_id', 'ttl_seconds']
+    when 'resolve' then array['request_id', 'action', 'reason']
+    else array['request_id']
+  end
+$$;
+comment on function preauth._required_fields(text) is 'Fields a call cannot do without.';

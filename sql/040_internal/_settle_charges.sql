@@ -1,0 +1,27 @@
+create function preauth._settle_charges(asks preauth._ask[], recorded integer[], rulings preauth._ruling[], at timestamptz) returns void
+language plpgsql
+as $$
+declare
+  spent integer[] := array(
+    select r.n from unnest(rulings) as r
+    where r.n = any (recorded) and r.verdict = 'authorized' and asks[r.n].call = 'charge');
+begin
+  if cardinality(spent) = 0 then
+    return;
+  end if;
+  perform preauth._close_lines(array(
+    select row(l.request_id, l.account_id, l.position, 'settled', l.amount)::preauth._closing
+    from unnest(spent) as s (n)
+    join preauth.hold_line as l on l.request_id = asks[s.n].request_id and l.account_id = asks[s.n].account_id), at);
+  insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor)
+  select asks[s.n].account_id, asks[s.n].request_id,
+    case when (asks[s.n].body ->> 'record')::boolean then 'recorded_exception' else 'charge' end,
+    asks[s.n].body -> 'amounts', 'completed', at, asks[s.n].actor
+  from unnest(spent) as s (n);
+  update preauth.reservation as r
+  set state = 'settled', closure = jsonb_build_object('amounts', r.body -> 'amounts')
+  from unnest(spent) as s (n)
+  where r.request_id = asks[s.n].request_id and r.account_id = asks[s.n].account_id;
+end
+$$;
+comment on function preauth._settle_charges(preauth._ask[], integer[], preauth._ruling[], timestamptz) is 'Settles the charges just held, at what was held.';

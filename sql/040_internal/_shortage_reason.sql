@@ -1,0 +1,10 @@
+create function preauth._shortage_reason(slot preauth._slot, required bigint) returns text
+language sql immutable
+as $$
+  select case
+    when slot.unit = 'open_holds' then 'too_many_holds'
+    when required > slot.capacity then 'exceeds_limit'
+    else 'budget_exhausted'
+  end
+$$;
+comment on function preauth._shortage_reason(preauth._slot, bigint) is 'The denial''s reason where a slot cannot cover what is required of it.';

@@ -1,0 +1,6 @@
+create function preauth._time(instant timestamptz) returns text
+language sql immutable
+as $$
+  select case when isfinite(instant) then to_char(instant at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') end
+$$;
+comment on function preauth._time(timestamptz) is 'RFC 3339 in UTC; null for an infinite instant.';

@@ -1,0 +1,28 @@
+create function preauth._verify_windows() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+language sql stable
+as $$
+  with lines as (
+    select l.window_id,
+      coalesce(sum(l.amount) filter (where l.state = 'held'), 0) as held,
+      coalesce(sum(l.settled_amount), 0) as settled
+    from preauth.hold_line as l group by l.window_id
+  ), corrections as (
+    select u.window_id, sum((u.amounts ->> b.unit)::bigint) filter (where u.kind = 'adjustment') as adjusted,
+      (array_agg(u.amounts -> 'after' order by u.event_id desc) filter (where u.kind = 'limit_changed'))[1] as last_limit
+    from preauth.usage_event as u
+    join preauth.budget_window as w on w.window_id = u.window_id
+    join preauth.budget as b on b.budget_id = w.budget_id
+    group by u.window_id
+  )
+  select c.check_name, w.account_id, w.window_id, null::text, c.expected, c.actual
+  from preauth.budget_window as w
+  left join lines as l on l.window_id = w.window_id
+  left join corrections as k on k.window_id = w.window_id
+  cross join lateral (values
+    ('window_reserved_is_sum_of_held_lines', coalesce(l.held, 0)::text, w.reserved::text),
+    ('window_settled_is_sum_of_settled_lines_and_adjustments', (coalesce(l.settled, 0) + coalesce(k.adjusted, 0))::text, w.settled::text),
+    ('window_limit_is_the_initial_one_or_the_last_change', coalesce(k.last_limit, to_jsonb(w.initial_limit_amount), 'null')::text, coalesce(to_jsonb(w.limit_amount), 'null')::text)
+  ) as c (check_name, expected, actual)
+  where c.expected <> c.actual
+$$;
+comment on function preauth._verify_windows() is 'Recomputes each window''s figures from its lines and events; the mismatches.';

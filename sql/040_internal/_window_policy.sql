@@ -1,0 +1,10 @@
+create function preauth._window_policy(value jsonb) returns jsonb
+language sql immutable
+as $$
+  select case
+      when value ->> 'period' = 'week' then '{"week_start": "monday"}'
+      when value ->> 'period' in ('quarter', 'year') then '{"year_start_month": 1}'
+      else '{}'
+    end::jsonb || value
+$$;
+comment on function preauth._window_policy(jsonb) is 'A well-formed window policy with its defaults written out.';

@@ -1,0 +1,13 @@
+create function preauth_api.cancel(
+  request_id text,
+  account_id text default null)
+returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._respond(a) from preauth._lifecycle_batch('cancel', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'account_id', account_id)), null, null) as a;
+end
+$$;
+comment on function preauth_api.cancel(text, text) is
+  'Notes that the user pressed Stop. The hold stays until it is settled or resolved: what was generated before is billed.';

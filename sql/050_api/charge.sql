@@ -1,0 +1,18 @@
+create function preauth_api.charge(
+  request_id text,
+  account_id text,
+  amounts jsonb default null,
+  model text default null,
+  session_id text default null,
+  labels jsonb default null,
+  record boolean default null)
+returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._respond(a) from preauth._reserve_batch('charge', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'account_id', account_id, 'amounts', amounts, 'model', model, 'session_id', session_id, 'labels', labels, 'record', record)), null, null) as a;
+end
+$$;
+comment on function preauth_api.charge(text, text, jsonb, text, text, jsonb, boolean) is
+  'Spends a known cost in one step: checked as reserve does and settled at once, or denied with nothing charged. record true: it was spent already; it is never refused, and flagged.';

@@ -1,0 +1,16 @@
+create function preauth_api.delete_budget(account_id text, name text, actor text default null, reason text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  live bigint;
+begin
+  select b.budget_id into live from preauth.budget as b
+  where b.owner = 'account:' || delete_budget.account_id and b.name = delete_budget.name and b.unit <> 'open_holds' and b.retired_at is null
+  for update;
+  if live is null then
+    return preauth._problem('budget_unknown', format('Account %s has no budget %s.', account_id, name));
+  end if;
+  return jsonb_build_object('account_id', account_id, 'name', name, 'retired_at', preauth._time(preauth._retire_budget(live, actor, reason)));
+end
+$$;
+comment on function preauth_api.delete_budget(text, text, text, text) is 'Retires an account''s own budget: it no longer applies, its history is kept.';

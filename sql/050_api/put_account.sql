@@ -1,0 +1,37 @@
+create function preauth_api.put_account(account_id text, body jsonb, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  errors jsonb := preauth._account_errors(account_id, body);
+  problem jsonb;
+  before jsonb;
+  wanted jsonb;
+begin
+  if errors <> '[]' then
+    return preauth._malformed(errors);
+  end if;
+  -- the tree is changed by one call at a time; decisions only read it
+  lock table preauth.account in share row exclusive mode;
+  problem := preauth._account_conflicts(account_id, body);
+  if problem is not null then
+    return problem;
+  end if;
+  before := preauth._account_json(account_id);
+  wanted := coalesce(before, '{"time_zone": "UTC", "status": "active"}') || body;
+  insert into preauth.account (account_id, path, time_zone, status, created_at)
+  values (put_account.account_id, array[put_account.account_id], 'UTC', 'active', preauth._now())
+  on conflict do nothing;
+  if (before ->> 'parent_id') is distinct from (wanted ->> 'parent_id') then
+    perform preauth._move_account(account_id, wanted ->> 'parent_id');
+  end if;
+  update preauth.account as a
+  set plan_id = wanted ->> 'plan_id', time_zone = wanted ->> 'time_zone', cycle_anchor = (wanted ->> 'cycle_anchor')::date,
+    status = wanted ->> 'status', max_open_holds = (wanted ->> 'max_open_holds')::integer
+  where a.account_id = put_account.account_id;
+  perform preauth._put_max_open_holds(account_id, (wanted ->> 'max_open_holds')::integer, actor, body ->> 'reason');
+  perform preauth._log_change(actor, 'account', account_id, before, preauth._account_json(account_id), body ->> 'reason');
+  return preauth._account_json(account_id);
+end
+$$;
+comment on function preauth_api.put_account(text, jsonb, text) is
+  'Makes an account or changes it. body: {plan_id, parent_id, time_zone, cycle_anchor, status, max_open_holds, reason}; what is left out stays as it is, null clears. Returns the account, or a problem with nothing written.';

@@ -1,0 +1,14 @@
+create function preauth_api.release(
+  request_id text,
+  reason text default null,
+  account_id text default null)
+returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._respond(a) from preauth._lifecycle_batch('release', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'reason', reason, 'account_id', account_id)), null, null) as a;
+end
+$$;
+comment on function preauth_api.release(text, text, text) is
+  'Gives a hold back: the provider definitely did no billable work. reason is required.';

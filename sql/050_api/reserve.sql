@@ -1,0 +1,20 @@
+create function preauth_api.reserve(
+  request_id text,
+  account_id text,
+  amounts jsonb default null,
+  model text default null,
+  ttl_seconds integer default null,
+  alternatives jsonb default null,
+  session_id text default null,
+  labels jsonb default null,
+  dry_run boolean default null)
+returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._respond(a) from preauth._reserve_batch('reserve', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'account_id', account_id, 'amounts', amounts, 'model', model, 'ttl_seconds', ttl_seconds, 'alternatives', alternatives, 'session_id', session_id, 'labels', labels, 'dry_run', dry_run)), null, null) as a;
+end
+$$;
+comment on function preauth_api.reserve(text, text, jsonb, text, integer, jsonb, text, jsonb, boolean) is
+  'Authorizes a spend of up to amounts, or denies it: holds on every budget that applies, or on none. amounts: {unit: ceiling}, whole numbers. ttl_seconds: 1 to 86400, default 120. alternatives: [{model, amounts}] tried in order. Returns the authorization (decision authorized) or the denial (decision denied, with the status, the budget and its figures); a refusal has no decision and writes nothing. The same request_id again gives the same answer, replayed.';

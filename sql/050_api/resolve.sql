@@ -1,0 +1,16 @@
+create function preauth_api.resolve(
+  request_id text,
+  action text default null,
+  reason text default null,
+  account_id text default null,
+  amounts jsonb default null)
+returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._respond(a) from preauth._lifecycle_batch('resolve', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'action', action, 'reason', reason, 'account_id', account_id, 'amounts', amounts)), null, null) as a;
+end
+$$;
+comment on function preauth_api.resolve(text, text, text, text, jsonb) is
+  'A person ends a hold that is unknown or under overage review. action: settle (with amounts), release, or accept_overage (charge what was refused). reason is required and kept.';

@@ -1,0 +1,16 @@
+create function preauth_api.settle(
+  request_id text,
+  amounts jsonb default null,
+  account_id text default null,
+  provider_request_id text default null,
+  outcome text default null)
+returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._respond(a) from preauth._lifecycle_batch('settle', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'amounts', amounts, 'account_id', account_id, 'provider_request_id', provider_request_id, 'outcome', outcome)), null, null) as a;
+end
+$$;
+comment on function preauth_api.settle(text, jsonb, text, text, text) is
+  'Replaces a hold by what was really spent, exactly once. amounts: {unit: actual} for every unit held. outcome: completed (default), interrupted, or unknown (no amounts; the hold is kept). The same usage again gives the first reply, replayed; other usage is a 409 settlement_conflict.';
