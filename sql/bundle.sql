@@ -1,0 +1,3709 @@
+-- Preauth, the ledger, in one file. Generated from sql/ by `make bundle`: edit there.
+-- Run it once, as the owner of the database, on an empty PostgreSQL 15 or later.
+
+begin;
+set local check_function_bodies = off;
+set local client_min_messages = warning;
+
+-- 010_schemas.sql
+create schema preauth;
+comment on schema preauth is 'The ledger: tables and private functions. Nobody but the owner is granted anything here.';
+
+create schema preauth_api;
+comment on schema preauth_api is 'What callers may use: functions to write, functions and views to read.';
+
+-- 020_types.sql
+-- Values handed from stage to stage within one batch. No table has a column of these types.
+
+create type preauth._ask as (
+  n integer,
+  call text,
+  request_id text,
+  account_id text,
+  body jsonb,
+  actor text,
+  within text,
+  dry_run boolean,
+  twin boolean,
+  errors jsonb
+);
+comment on type preauth._ask is
+  'One item of a batch: its place n (from 1), the normalised body, who asks, the subtree the caller is bound to (null: any), whether an earlier item has the same key, and what is malformed in it (null: nothing).';
+
+create type preauth._route as (
+  account_id text,
+  model text,
+  path text[],
+  suspended text,
+  window_ids bigint[],
+  units text[],
+  hard boolean[]
+);
+comment on type preauth._route is
+  'The budget windows that apply to one (account, model), in the order of checking. suspended: the suspended account on the path, if any.';
+
+create type preauth._slot as (
+  window_id bigint,
+  scope text,
+  budget text,
+  unit text,
+  window_key text,
+  limit_amount bigint,
+  capacity bigint,
+  next_capacity bigint,
+  settled bigint,
+  starts_at timestamptz,
+  ends_at timestamptz,
+  on_expiry text
+);
+comment on type preauth._slot is
+  'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; null: nothing is denied); next_capacity: the same of the next window.';
+
+create type preauth._line as (
+  n integer,
+  position smallint,
+  slot integer,
+  amount bigint,
+  available_after bigint
+);
+comment on type preauth._line is 'A hold decided for item n on a slot. available_after: null where the window is unlimited.';
+
+create type preauth._ruling as (
+  n integer,
+  verdict text,
+  option_no smallint,
+  slot integer,
+  required bigint,
+  available bigint,
+  detail text,
+  denial jsonb
+);
+comment on type preauth._ruling is
+  'What was decided for item n. verdict: authorized, a denial reason, a refusal code, or recorded (decided before). option_no: 0 is the request itself, k its k-th alternative. slot, required, available: of the line that could not be covered.';
+
+create type preauth._closing as (
+  request_id text,
+  account_id text,
+  position smallint,
+  next_state text,
+  settled_amount bigint
+);
+comment on type preauth._closing is 'A wish to move a hold line to next_state (settled, released, lapsed), settled_amount spent (null unless settled).';
+
+create type preauth._closed as (
+  request_id text,
+  account_id text,
+  position smallint,
+  window_id bigint,
+  was text,
+  late boolean,
+  amount bigint,
+  settled_amount bigint,
+  settled_after bigint,
+  reserved_after bigint,
+  limit_after bigint
+);
+comment on type preauth._closed is 'A hold line as it was closed, with its window''s figures just after. late: its hold had been given back, or had lapsed.';
+
+create type preauth._answer as (
+  n integer,
+  status integer,
+  headers json,
+  body json
+);
+comment on type preauth._answer is 'The outcome of item n: HTTP status, headers (name to value), body.';
+
+-- 030_tables/010_plan.sql
+create table preauth.plan (
+  plan_id text not null,
+  created_at timestamptz not null,
+  constraint plan_pkey primary key (plan_id),
+  constraint plan_id_is_an_id check (plan_id ~ '^[A-Za-z0-9_.:@/-]{1,128}$')
+);
+alter table preauth.plan enable row level security;
+comment on table preauth.plan is 'A named set of budgets that accounts share.';
+comment on column preauth.plan.plan_id is 'The plan''s name, chosen by the deployment.';
+comment on column preauth.plan.created_at is 'When the plan was first put.';
+
+-- 030_tables/020_account.sql
+create table preauth.account (
+  account_id text not null,
+  parent_id text,
+  plan_id text,
+  path text[] not null,
+  time_zone text not null,
+  cycle_anchor date,
+  status text not null,
+  max_open_holds integer,
+  created_at timestamptz not null,
+  constraint account_pkey primary key (account_id),
+  constraint account_parent_exists foreign key (parent_id) references preauth.account (account_id),
+  constraint account_plan_exists foreign key (plan_id) references preauth.plan (plan_id),
+  constraint account_id_is_an_id check (account_id ~ '^[A-Za-z0-9_.:@/-]{1,128}$'),
+  constraint account_path_starts_here check (path[1] = account_id and cardinality(path) between 1 and 16),
+  constraint account_path_follows_parent check (parent_id is not distinct from path[2]),
+  constraint account_status_known check (status in ('active', 'suspended')),
+  constraint account_max_open_holds_range check (max_open_holds between 0 and 1000000)
+);
+create index account_path_members on preauth.account using gin (path);
+create index account_plan on preauth.account (plan_id);
+alter table preauth.account enable row level security;
+comment on table preauth.account is 'Who spends. Accounts form a tree; a root carries the budgets of all below it.';
+comment on column preauth.account.account_id is 'The caller''s own identifier of the spender.';
+comment on column preauth.account.parent_id is 'The next account up; null for a root.';
+comment on column preauth.account.plan_id is 'The plan whose budgets apply, but for those the account has under the same name.';
+comment on column preauth.account.path is 'The account, its parent, and so on up to the root: at most 16, so that a decision needs no recursion.';
+comment on column preauth.account.time_zone is 'IANA name; calendar windows begin at its local midnight.';
+comment on column preauth.account.cycle_anchor is 'The day on which billing cycles begin.';
+comment on column preauth.account.status is 'active, or suspended: the account and all below it are denied.';
+comment on column preauth.account.max_open_holds is 'Most reservations open at once in the subtree; null: no bound. Kept as the budget "max_open_holds" in unit open_holds.';
+comment on column preauth.account.created_at is 'When the account was first put or first seen.';
+
+-- 030_tables/030_budget.sql
+create table preauth.budget (
+  budget_id bigint generated always as identity,
+  plan_id text,
+  account_id text,
+  owner text generated always as (case when plan_id is not null then 'plan:' || plan_id else 'account:' || account_id end) stored,
+  name text not null,
+  unit text not null,
+  window_policy jsonb not null,
+  limit_amount bigint,
+  model text,
+  enforcement text not null,
+  overdraft_amount bigint not null,
+  overage text not null,
+  on_expiry text not null,
+  created_at timestamptz not null,
+  retired_at timestamptz,
+  constraint budget_pkey primary key (budget_id),
+  constraint budget_plan_exists foreign key (plan_id) references preauth.plan (plan_id),
+  constraint budget_account_exists foreign key (account_id) references preauth.account (account_id),
+  constraint budget_one_owner check (num_nonnulls(plan_id, account_id) = 1),
+  constraint budget_name_form check (name ~ '^[a-z][a-z0-9_.-]{0,63}$'),
+  constraint budget_unit_form check (unit ~ '^[a-z][a-z0-9_]{0,31}$'),
+  constraint budget_limit_range check (limit_amount between 0 and 9007199254740991),
+  constraint budget_enforcement_known check (enforcement in ('hard', 'soft', 'observe')),
+  constraint budget_overdraft_range check (overdraft_amount between 0 and 9007199254740991),
+  constraint budget_overdraft_is_soft check (overdraft_amount = 0 or enforcement = 'soft'),
+  constraint budget_overage_known check (overage in ('charge', 'reject')),
+  constraint budget_on_expiry_known check (on_expiry in ('keep', 'release', 'charge'))
+);
+create unique index budget_live_name on preauth.budget (owner, name) where retired_at is null;
+alter table preauth.budget enable row level security;
+comment on table preauth.budget is 'One limit of a plan or of an account. A change of unit, window or model retires the row and makes another: it counts something else.';
+comment on column preauth.budget.budget_id is 'Surrogate key; also the last rank of the lock order.';
+comment on column preauth.budget.plan_id is 'The owning plan, or null.';
+comment on column preauth.budget.account_id is 'The owning account, or null.';
+comment on column preauth.budget.owner is 'plan:<id> or account:<id>: one indexed key for either kind of owner.';
+comment on column preauth.budget.name is 'Unique among the owner''s live budgets. An account''s own budget replaces its plan''s of the same name.';
+comment on column preauth.budget.unit is 'usd_nano (10^-9 USD), tokens, requests, or any lower_snake unit the deployment meters.';
+comment on column preauth.budget.window_policy is 'Canonical JSON of the period: see preauth._window_bounds.';
+comment on column preauth.budget.limit_amount is 'In the unit, for each new window; null: unlimited, which is not 0.';
+comment on column preauth.budget.model is 'The only model it counts; null: all.';
+comment on column preauth.budget.enforcement is 'hard: denies above the limit; soft: above limit + overdraft_amount; observe: never.';
+comment on column preauth.budget.overdraft_amount is 'How far a soft budget may be overdrawn, in the unit.';
+comment on column preauth.budget.overage is 'A settlement above its hold is charged, or rejected for a person to resolve.';
+comment on column preauth.budget.on_expiry is 'When a hold''s time passes: keep it, release it (a lease), or charge it.';
+comment on column preauth.budget.created_at is 'When this row began to apply.';
+comment on column preauth.budget.retired_at is 'When it stopped applying; null while live.';
+
+-- 030_tables/040_budget_window.sql
+-- Half-empty pages and no index on the counters: every movement is a HOT update.
+create table preauth.budget_window (
+  window_id bigint generated always as identity,
+  account_id text not null,
+  budget_id bigint not null,
+  ordinal integer not null,
+  depth smallint not null,
+  window_key text not null,
+  starts_at timestamptz not null,
+  ends_at timestamptz not null,
+  time_zone text not null,
+  initial_limit_amount bigint,
+  limit_amount bigint,
+  settled bigint not null default 0,
+  reserved bigint not null default 0,
+  constraint budget_window_pkey primary key (window_id, account_id),
+  constraint budget_window_starts_once unique (account_id, budget_id, starts_at),
+  constraint budget_window_ordinal_once unique (account_id, budget_id, ordinal),
+  constraint budget_window_runs_forward check (starts_at < ends_at),
+  constraint budget_window_reserved_not_negative check (reserved >= 0),
+  constraint budget_window_limit_range check (limit_amount between 0 and 9007199254740991)
+) with (fillfactor = 50);
+alter table preauth.budget_window enable row level security;
+comment on table preauth.budget_window is 'One period of one budget for one account, made at first use. available = limit_amount - settled - reserved.';
+comment on column preauth.budget_window.window_id is 'Surrogate key that hold lines refer to.';
+comment on column preauth.budget_window.account_id is 'The account whose spend, and that of all below it, is counted here.';
+comment on column preauth.budget_window.budget_id is 'The budget.';
+comment on column preauth.budget_window.ordinal is 'The how-manieth window of its budget and account: of two first requests, only one can make it.';
+comment on column preauth.budget_window.depth is 'Length of the account''s path when the window was made: the first rank of the lock order, never changed.';
+comment on column preauth.budget_window.window_key is 'Name of the period, such as 2026-09.';
+comment on column preauth.budget_window.starts_at is 'First instant; -infinity for lifetime.';
+comment on column preauth.budget_window.ends_at is 'First instant after; infinity for lifetime.';
+comment on column preauth.budget_window.time_zone is 'The zone the bounds were computed in.';
+comment on column preauth.budget_window.initial_limit_amount is 'The limit the window was made with, in the budget''s unit; null: unlimited.';
+comment on column preauth.budget_window.limit_amount is 'The limit now, in the budget''s unit; null: unlimited. Changed within the window only with a limit_changed usage event.';
+comment on column preauth.budget_window.settled is 'Spent, in the budget''s unit. Can exceed the limit by late charges and overages.';
+comment on column preauth.budget_window.reserved is 'Held by open hold lines, in the budget''s unit.';
+
+-- 030_tables/050_reservation.sql
+create table preauth.reservation (
+  request_id text not null,
+  account_id text not null,
+  call text not null,
+  body jsonb not null,
+  state text not null,
+  model text,
+  option_no smallint not null,
+  on_expiry text,
+  created_at timestamptz not null,
+  expires_at timestamptz,
+  actor text not null,
+  denial jsonb,
+  closure jsonb,
+  constraint reservation_pkey primary key (request_id, account_id),
+  constraint reservation_call_known check (call in ('reserve', 'charge')),
+  constraint reservation_state_known check (state in (
+    'authorized', 'cancellation_requested', 'unknown', 'overage_review', 'settled', 'released', 'lapsed', 'denied')),
+  constraint reservation_denial_is_denied check ((denial is not null) = (state = 'denied')),
+  constraint reservation_settled_says_what check (state <> 'settled' or closure is not null)
+);
+create index reservation_due on preauth.reservation (expires_at) where state in ('authorized', 'cancellation_requested');
+alter table preauth.reservation enable row level security;
+comment on table preauth.reservation is 'Every decision, authorized or denied, keyed by (request_id, account_id). The row itself is the first event of its timeline.';
+comment on column preauth.reservation.request_id is 'The caller''s idempotency key, unique within the account.';
+comment on column preauth.reservation.account_id is 'The account that asked.';
+comment on column preauth.reservation.call is 'reserve or charge.';
+comment on column preauth.reservation.body is 'The normalised request: a second request with the same id must equal it.';
+comment on column preauth.reservation.state is 'Where it stands: see docs/state-machine.md. A hold whose time has passed may not have been swept yet: read it through preauth._state_at.';
+comment on column preauth.reservation.model is 'The model of the option that was authorized.';
+comment on column preauth.reservation.option_no is '0: the request itself; k: its k-th alternative.';
+comment on column preauth.reservation.on_expiry is 'keep if any line keeps, else charge if any line charges, else release; null when nothing was held.';
+comment on column preauth.reservation.created_at is 'The instant of the decision.';
+comment on column preauth.reservation.expires_at is 'When on_expiry applies; null for denials and charges.';
+comment on column preauth.reservation.actor is 'Who asked: an API key''s id or a database role.';
+comment on column preauth.reservation.denial is 'The denial with every figure that proved it; the answer leaves out the fill level of shared scopes.';
+comment on column preauth.reservation.closure is 'How it ended (settlement or release), exactly as answered but for replayed; in overage_review {amounts} holds what was refused.';
+
+-- 030_tables/060_hold_line.sql
+-- No foreign key to the window: it costs 14 % on a hot row. preauth_api.verify() checks what it would.
+create table preauth.hold_line (
+  request_id text not null,
+  account_id text not null,
+  position smallint not null,
+  window_id bigint not null,
+  amount bigint not null,
+  available_after bigint,
+  state text not null,
+  lapses_at timestamptz,
+  settled_amount bigint,
+  constraint hold_line_pkey primary key (request_id, account_id, position),
+  constraint hold_line_amount_range check (amount between 0 and 9007199254740991),
+  constraint hold_line_state_known check (state in ('held', 'settled', 'released', 'lapsed')),
+  constraint hold_line_settled_says_how_much check ((settled_amount is not null) = (state = 'settled')),
+  constraint hold_line_settled_range check (settled_amount between 0 and 9007199254740991),
+  constraint hold_line_only_held_lapses check (lapses_at is null or state = 'held')
+) with (fillfactor = 80);
+create index hold_line_lease on preauth.hold_line (window_id, lapses_at) where lapses_at is not null;
+alter table preauth.hold_line enable row level security;
+comment on table preauth.hold_line is 'What a reservation holds, or has settled, on one budget window.';
+comment on column preauth.hold_line.request_id is 'The reservation''s request_id.';
+comment on column preauth.hold_line.account_id is 'The reservation''s account_id (the window may belong to an ancestor).';
+comment on column preauth.hold_line.position is 'Order of checking: leaf account first, a budget for one model before one for all.';
+comment on column preauth.hold_line.window_id is 'The budget window.';
+comment on column preauth.hold_line.amount is 'Ceiling held, in the budget''s unit.';
+comment on column preauth.hold_line.available_after is 'The window''s available amount just after this hold; null when unlimited.';
+comment on column preauth.hold_line.state is 'held counts in the window''s reserved; settled counts settled_amount in its settled; released and lapsed count nothing.';
+comment on column preauth.hold_line.lapses_at is 'When a held lease stops counting by itself; null unless it is one.';
+comment on column preauth.hold_line.settled_amount is 'What was spent, in the budget''s unit; null unless settled.';
+
+-- 030_tables/070_usage_event.sql
+create table preauth.usage_event (
+  event_id bigint generated always as identity,
+  account_id text not null,
+  request_id text not null,
+  kind text not null,
+  window_id bigint,
+  amounts jsonb not null,
+  overage jsonb,
+  outcome text,
+  provider_request_id text,
+  occurred_at timestamptz not null,
+  actor text not null,
+  reason text,
+  constraint usage_event_pkey primary key (request_id, account_id, event_id),
+  constraint usage_event_kind_known check (kind in (
+    'settlement', 'charge', 'late_charge', 'recorded_exception', 'adjustment', 'limit_changed')),
+  constraint usage_event_window_of_adjustments check ((window_id is not null) = (kind in ('adjustment', 'limit_changed')))
+);
+create index usage_event_window on preauth.usage_event (window_id) where window_id is not null;
+alter table preauth.usage_event enable row level security;
+comment on table preauth.usage_event is 'Append-only record of spend and of corrections to windows.';
+comment on column preauth.usage_event.event_id is 'Order of writing.';
+comment on column preauth.usage_event.account_id is 'The account that spent, or whose window was corrected.';
+comment on column preauth.usage_event.request_id is 'The reservation''s request_id; for a correction its own key.';
+comment on column preauth.usage_event.kind is 'settlement, charge, late_charge (after the hold was gone), recorded_exception (spent without authorization), adjustment (of settled), limit_changed (of the limit).';
+comment on column preauth.usage_event.window_id is 'The corrected window; null for spend, whose windows are its hold lines''.';
+comment on column preauth.usage_event.amounts is '{unit: amount}, signed for adjustments; for limit_changed {before, after}.';
+comment on column preauth.usage_event.overage is '{unit: amount above the hold}; null when none.';
+comment on column preauth.usage_event.outcome is 'completed, interrupted, or expired (charged at the hold when its time passed).';
+comment on column preauth.usage_event.provider_request_id is 'The model provider''s own id of the call.';
+comment on column preauth.usage_event.occurred_at is 'The instant the ledger recorded it.';
+comment on column preauth.usage_event.actor is 'Who reported it.';
+comment on column preauth.usage_event.reason is 'Why, for corrections and resolutions.';
+
+-- 030_tables/080_reservation_event.sql
+create table preauth.reservation_event (
+  event_id bigint generated always as identity,
+  request_id text not null,
+  account_id text not null,
+  event text not null,
+  occurred_at timestamptz not null,
+  actor text not null,
+  detail jsonb,
+  constraint reservation_event_pkey primary key (request_id, account_id, event_id),
+  constraint reservation_event_known check (event in (
+    'released', 'extended', 'cancellation_requested', 'unknown', 'lapsed', 'kept', 'settlement_conflict', 'settlement_exceeds_hold', 'resolved'))
+);
+alter table preauth.reservation_event enable row level security;
+comment on table preauth.reservation_event is 'Append-only transitions of a reservation that move no money into settled; with the reservation row and its usage events they are its timeline.';
+comment on column preauth.reservation_event.event_id is 'Order of writing.';
+comment on column preauth.reservation_event.request_id is 'The reservation''s request_id.';
+comment on column preauth.reservation_event.account_id is 'The reservation''s account_id.';
+comment on column preauth.reservation_event.event is 'What happened; kept: its time passed and the hold stays, state unknown.';
+comment on column preauth.reservation_event.occurred_at is 'The instant the ledger recorded it.';
+comment on column preauth.reservation_event.actor is 'Who did it; expiry for what time alone did.';
+comment on column preauth.reservation_event.detail is 'Particulars, such as the amounts of a refused settlement.';
+
+-- 030_tables/090_change_log.sql
+create table preauth.change_log (
+  change_id bigint generated always as identity,
+  changed_at timestamptz not null,
+  actor text not null,
+  subject text not null,
+  subject_id text not null,
+  before jsonb,
+  after jsonb,
+  reason text,
+  constraint change_log_pkey primary key (change_id),
+  constraint change_log_subject_known check (subject in ('plan', 'account', 'budget', 'api_key'))
+);
+create index change_log_subject on preauth.change_log (subject, subject_id);
+alter table preauth.change_log enable row level security;
+comment on table preauth.change_log is 'Append-only: who changed which plan, account, budget or key, when, from what, to what, why.';
+comment on column preauth.change_log.change_id is 'Order of writing.';
+comment on column preauth.change_log.changed_at is 'When.';
+comment on column preauth.change_log.actor is 'Who: an API key''s id or a database role.';
+comment on column preauth.change_log.subject is 'Kind of thing changed.';
+comment on column preauth.change_log.subject_id is 'Its id; a budget''s is <owner>/<name>.';
+comment on column preauth.change_log.before is 'The thing before; null when it was made.';
+comment on column preauth.change_log.after is 'The thing after; null when it was retired.';
+comment on column preauth.change_log.reason is 'Why, as given.';
+
+-- 030_tables/100_api_key.sql
+create table preauth.api_key (
+  key_id text not null,
+  name text not null,
+  role text not null,
+  account_id text,
+  key_hash bytea not null,
+  created_at timestamptz not null,
+  revoked_at timestamptz,
+  constraint api_key_pkey primary key (key_id),
+  constraint api_key_hash_once unique (key_hash),
+  constraint api_key_hash_is_sha256 check (octet_length(key_hash) = 32),
+  constraint api_key_role_known check (role in ('spend', 'audit', 'admin')),
+  constraint api_key_binding_is_for_spend check (account_id is null or role = 'spend')
+);
+alter table preauth.api_key enable row level security;
+comment on table preauth.api_key is 'Keys of the REST service. Only a hash is stored.';
+comment on column preauth.api_key.key_id is 'Public id; what audits name as the actor.';
+comment on column preauth.api_key.name is 'What the key is for.';
+comment on column preauth.api_key.role is 'spend, audit or admin.';
+comment on column preauth.api_key.account_id is 'Root of the subtree a spend key is bound to; null: all accounts.';
+comment on column preauth.api_key.key_hash is 'SHA-256 of the secret (256 random bits, so no salt is due).';
+comment on column preauth.api_key.created_at is 'When it was made.';
+comment on column preauth.api_key.revoked_at is 'When it stopped working; null while it works.';
+
+-- 040_internal/_account_conflicts.sql
+create function preauth._account_conflicts(account_id text, body jsonb) returns jsonb
+language plpgsql stable
+as $$
+declare
+  parent preauth.account;
+  height integer;
+begin
+  if body ->> 'plan_id' is not null and not exists (select from preauth.plan as p where p.plan_id = body ->> 'plan_id') then
+    return preauth._problem('reference_unknown', format('There is no plan %s.', body ->> 'plan_id'), '{"field": "plan_id"}');
+  end if;
+  if body ->> 'parent_id' is null then
+    return null;
+  end if;
+  select a.* into parent from preauth.account as a where a.account_id = body ->> 'parent_id';
+  if parent.account_id is null then
+    return preauth._problem('reference_unknown', format('There is no account %s.', body ->> 'parent_id'), '{"field": "parent_id"}');
+  end if;
+  if _account_conflicts.account_id = any (parent.path) then
+    return preauth._problem('parent_cycle', format('Account %s is at or below %s.', parent.account_id, account_id), '{"field": "parent_id"}');
+  end if;
+  select coalesce(max(array_position(d.path, _account_conflicts.account_id)), 1) into height from preauth.account as d where d.path @> array[_account_conflicts.account_id];
+  if height + cardinality(parent.path) > 16 then
+    return preauth._problem('account_too_deep', 'The tree of accounts would be more than 16 deep.', '{"field": "parent_id"}');
+  end if;
+  return null;
+end
+$$;
+comment on function preauth._account_conflicts(text, jsonb) is 'Why a well-formed account cannot be put, as a problem; null when it can.';
+
+-- 040_internal/_account_errors.sql
+create function preauth._account_errors(account_id text, body jsonb) returns jsonb
+language sql stable
+as $$
+  select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
+    select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.field), '[]') from (
+      select f.name, 'is not a field of an account'
+      from jsonb_object_keys(body - array['plan_id', 'parent_id', 'time_zone', 'cycle_anchor', 'status', 'max_open_holds', 'reason']) as f (name)
+      union all
+      values
+        ('account_id', preauth._value_error('id', to_jsonb(account_id))),
+        ('plan_id', case when body ->> 'plan_id' is not null then preauth._value_error('id', body -> 'plan_id') end),
+        ('parent_id', case when body ->> 'parent_id' is not null then preauth._value_error('id', body -> 'parent_id') end),
+        ('time_zone', case when body ? 'time_zone' and not preauth._is_time_zone(body -> 'time_zone') then 'must be an IANA time zone, such as Europe/Amsterdam' end),
+        ('cycle_anchor', case when body ->> 'cycle_anchor' is not null and not preauth._is_date(body -> 'cycle_anchor') then 'must be a date, such as 2026-01-31' end),
+        ('status', case when body ? 'status' and body -> 'status' not in ('"active"', '"suspended"') then 'must be active or suspended' end),
+        ('max_open_holds', case when body ->> 'max_open_holds' is not null and not (preauth._is_amount(body -> 'max_open_holds') and (body -> 'max_open_holds')::text::bigint <= 1000000)
+          then 'must be a whole number from 0 to 1000000, or null for no bound' end)
+    ) as c (field, message)
+    where c.message is not null) end
+    || case when jsonb_typeof(body) = 'object' then preauth._change_body_errors(body - 'apply') else '[]' end
+$$;
+comment on function preauth._account_errors(text, jsonb) is 'What is wrong with an account, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_account_json.sql
+create function preauth._account_json(account_id text) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object('account_id', a.account_id, 'plan_id', a.plan_id, 'parent_id', a.parent_id, 'path', a.path, 'time_zone', a.time_zone,
+    'cycle_anchor', a.cycle_anchor, 'status', a.status, 'max_open_holds', a.max_open_holds, 'created_at', preauth._time(a.created_at))
+  from preauth.account as a where a.account_id = _account_json.account_id
+$$;
+comment on function preauth._account_json(text) is 'An account as it is put and read; null if there is none.';
+
+-- 040_internal/_alternative_errors.sql
+create function preauth._alternative_errors(path text, value jsonb) returns jsonb
+language plpgsql immutable
+as $$
+declare
+  errors jsonb := '[]'::jsonb;
+  field record;
+  message text;
+begin
+  for field in select f.key, f.value from jsonb_each(value - array['amounts', 'model']) as f loop
+    errors := errors || preauth._error(path || '.' || field.key, 'is not a field of an alternative');
+  end loop;
+  if not value ? 'amounts' then
+    errors := errors || preauth._error(path || '.amounts', 'is required');
+  else
+    errors := errors || coalesce(preauth._amounts_errors(path || '.amounts', value -> 'amounts'), '[]');
+  end if;
+  message := preauth._value_error('id', nullif(value -> 'model', 'null'));
+  if message is not null then
+    errors := errors || preauth._error(path || '.model', message);
+  end if;
+  return errors;
+end
+$$;
+comment on function preauth._alternative_errors(text, jsonb) is 'What is wrong with one alternative, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_alternatives_errors.sql
+create function preauth._alternatives_errors(path text, value jsonb) returns jsonb
+language plpgsql immutable
+as $$
+declare
+  errors jsonb := '[]'::jsonb;
+  alternative record;
+  at text;
+begin
+  if jsonb_typeof(value) <> 'array' or jsonb_array_length(value) not between 1 and 8 then
+    return preauth._error(path, 'must be an array of 1 to 8 alternatives');
+  end if;
+  for alternative in select a.value, a.ordinality - 1 as position from jsonb_array_elements(value) with ordinality as a loop
+    at := path || '.' || alternative.position;
+    if jsonb_typeof(alternative.value) <> 'object' then
+      errors := errors || preauth._error(at, 'must be an object');
+    else
+      errors := errors || preauth._alternative_errors(at, alternative.value);
+    end if;
+  end loop;
+  return nullif(errors, '[]');
+end
+$$;
+comment on function preauth._alternatives_errors(text, jsonb) is 'What is wrong with alternatives, as [{path, message}]; null when nothing is.';
+
+-- 040_internal/_amount_of.sql
+create function preauth._amount_of(amounts jsonb, unit text) returns bigint
+language sql immutable
+as $$
+  select case
+    when amounts ? unit and unit <> 'open_holds' then (amounts ->> unit)::bigint
+    when unit in ('requests', 'open_holds') then 1
+  end
+$$;
+comment on function preauth._amount_of(jsonb, text) is 'What {unit: amount} asks of a budget in a unit: one request and one open hold unless it says otherwise of requests; null when it cannot be told.';
+
+-- 040_internal/_amounts_errors.sql
+create function preauth._amounts_errors(path text, value jsonb) returns jsonb
+language plpgsql immutable
+as $$
+begin
+  if jsonb_typeof(value) <> 'object' then
+    return preauth._error(path, 'must be an object {unit: amount}');
+  end if;
+  if (select count(*) from jsonb_object_keys(value)) not between 1 and 16 then
+    return preauth._error(path, 'must name 1 to 16 units');
+  end if;
+  return (
+    select jsonb_agg(e.error order by e.error ->> 'path')
+    from jsonb_each(value) as a (unit, amount)
+    cross join lateral (
+      select case
+        when a.unit !~ '^[a-z][a-z0-9_]{0,31}$' then preauth._error(path || '.' || a.unit, 'is no unit: 1 to 32 characters, a-z first, then a-z 0-9 _')
+        when not preauth._is_amount(a.amount) then preauth._error(path || '.' || a.unit, 'must be a whole number from 0 to 9007199254740991')
+      end -> 0
+    ) as e (error)
+    where e.error is not null
+  );
+end
+$$;
+comment on function preauth._amounts_errors(text, jsonb) is 'What is wrong with {unit: amount}, as [{path, message}]; null when nothing is.';
+
+-- 040_internal/_amounts_presence_errors.sql
+create function preauth._amounts_presence_errors(call text, item jsonb) returns jsonb
+language sql immutable
+as $$
+  select case
+    when call = 'settle' and (item ->> 'outcome') is not distinct from 'unknown' then
+      case when item ->> 'amounts' is not null then preauth._error('amounts', 'must be left out when the outcome is unknown') else '[]' end
+    when call = 'settle' then
+      case when item ->> 'amounts' is null then preauth._error('amounts', 'is required unless the outcome is unknown') else '[]' end
+    when call = 'resolve' and item ->> 'action' = 'settle' then
+      case when item ->> 'amounts' is null then preauth._error('amounts', 'is required to settle') else '[]' end
+    when call = 'resolve' then
+      case when item ->> 'amounts' is not null then preauth._error('amounts', 'is only for the action settle') else '[]' end
+    else '[]'
+  end
+$$;
+comment on function preauth._amounts_presence_errors(text, jsonb) is 'Whether amounts are there when the other fields ask for them; [] when all is well.';
+
+-- 040_internal/_applicable_budgets.sql
+create function preauth._applicable_budgets(path text[], model text)
+returns table (place bigint, scope text, depth integer, zone text, budget preauth.budget)
+language sql stable
+as $$
+  select
+    row_number() over (order by b.step, (b.budget).model is null, (b.budget).unit = 'open_holds', (b.budget).name),
+    b.scope, b.depth, b.zone, b.budget
+  from preauth._budgets_of(path) as b
+  where (b.budget).model is null or (b.budget).model = _applicable_budgets.model
+$$;
+comment on function preauth._applicable_budgets(text[], text) is
+  'The budgets that a spend of the account at path[1] on a model must fit, in the order of checking: leaf account first, then each ancestor; a budget for one model before a budget for all.';
+
+-- 040_internal/_asks.sql
+create function preauth._asks(call text, items jsonb, actors text[], within text[]) returns preauth._ask[]
+language plpgsql stable
+as $$
+begin
+  if jsonb_typeof(items) is distinct from 'array' or jsonb_array_length(items) not between 1 and 512 then
+    perform preauth._raise('PA001', 'items must be a JSON array of 1 to 512 items');
+  end if;
+  return array(
+    select row(
+      i.n, call, i.item ->> 'request_id', i.item ->> 'account_id', i.body, coalesce(actors[i.n], session_user), within[i.n],
+      i.errors is null and coalesce((i.item ->> 'dry_run')::boolean, false),
+      i.errors is null and row_number() over (partition by i.errors is null, i.item ->> 'request_id', i.item ->> 'account_id' order by i.n) > 1,
+      i.errors)::preauth._ask
+    from (
+      select e.n, e.item, e.errors, case when e.errors is null then preauth._normal_body(call, e.item) end as body
+      from (select a.ordinality::integer as n, a.value as item, preauth._shape_errors(call, a.value) as errors
+            from jsonb_array_elements(items) with ordinality as a) as e
+    ) as i
+    order by i.n);
+end
+$$;
+comment on function preauth._asks(text, jsonb, text[], text[]) is 'The items of a batch, checked and normalised, in their order. Raises PA001 unless items is an array of 1 to 512.';
+
+-- 040_internal/_authorization.sql
+create function preauth._authorization(
+  request_id text, account_id text, state text, model text, option_no smallint, lines json, expires_at timestamptz,
+  over_limit boolean, replayed boolean, call text, recorded boolean, dry_run boolean) returns json
+language sql immutable
+as $$
+  select case
+    when dry_run then json_build_object(
+      'request_id', request_id, 'account_id', account_id, 'decision', 'authorized', 'state', state, 'model', model,
+      'chosen_alternative', nullif(option_no, 0) - 1, 'price_table_id', null, 'lines', lines,
+      'expires_at', preauth._time(expires_at), 'over_limit', over_limit, 'replayed', replayed, 'dry_run', true)
+    when call = 'charge' then json_build_object(
+      'request_id', request_id, 'account_id', account_id, 'decision', 'authorized', 'state', state, 'model', model,
+      'chosen_alternative', null, 'price_table_id', null, 'lines', lines,
+      'expires_at', null, 'over_limit', over_limit, 'replayed', replayed, 'recorded', recorded)
+    else json_build_object(
+      'request_id', request_id, 'account_id', account_id, 'decision', 'authorized', 'state', state, 'model', model,
+      'chosen_alternative', nullif(option_no, 0) - 1, 'price_table_id', null, 'lines', lines,
+      'expires_at', preauth._time(expires_at), 'over_limit', over_limit, 'replayed', replayed)
+  end
+$$;
+comment on function preauth._authorization(text, text, text, text, smallint, json, timestamptz, boolean, boolean, text, boolean, boolean) is 'The body of an authorization or of a charge.';
+
+-- 040_internal/_balance_window.sql
+create function preauth._balance_window(scope text, zone text, budget preauth.budget, show_level boolean, at timestamptz) returns jsonb
+language plpgsql stable
+as $$
+declare
+  w preauth.budget_window;
+  lapsed bigint;
+begin
+  select x.* into w from preauth.budget_window as x where x.window_id = preauth._current_window_id(scope, budget.budget_id, at);
+  if w.window_id is null then
+    w.limit_amount := budget.limit_amount;
+    w.settled := 0;
+    w.reserved := 0;
+    w.time_zone := zone;
+    if budget.window_policy ->> 'kind' <> 'fixed' then
+      select b.window_key, b.starts_at, b.ends_at into w.window_key, w.starts_at, w.ends_at
+      from preauth._window_bounds(budget.window_policy, zone, at) as b;
+    end if;
+  end if;
+  select coalesce(sum(l.amount), 0) into lapsed from preauth.hold_line as l where l.window_id = w.window_id and l.lapses_at <= at;
+  return jsonb_build_object(
+      'budget', budget.name, 'scope', scope, 'unit', budget.unit, 'model', budget.model, 'window', w.window_key, 'enforcement', budget.enforcement,
+      'limit', w.limit_amount, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at),
+      'resets_at', preauth._time(w.ends_at), 'time_zone', w.time_zone)
+    || case when show_level then jsonb_build_object(
+      'settled', w.settled, 'reserved', w.reserved - lapsed, 'available', w.limit_amount - w.settled - (w.reserved - lapsed)) else '{}' end;
+end
+$$;
+comment on function preauth._balance_window(text, text, preauth.budget, boolean, timestamptz) is
+  'A budget''s current window as a balance shows it. A fixed window that no spend has started yet has no bounds. A lapsed lease is not held.';
+
+-- 040_internal/_budget_checks.sql
+create function preauth._budget_checks(body jsonb) returns table (place integer, field text, message text)
+language sql immutable
+as $$
+  select 0, f.name, 'is not a field of a budget'
+  from jsonb_object_keys(body - array['name', 'unit', 'window', 'limit_amount', 'model', 'enforcement', 'overdraft_amount', 'overage', 'on_expiry']) as f (name)
+  union all
+  select 1, f.name, 'is required' from unnest(array['name', 'unit', 'window', 'limit_amount']) as f (name) where not body ? f.name
+  union all
+  values
+    (2, 'name', case when body ? 'name' and (jsonb_typeof(body -> 'name') <> 'string' or body ->> 'name' !~ '^[a-z][a-z0-9_.-]{0,63}$' or body ->> 'name' = 'max_open_holds')
+      then 'must be 1 to 64 characters, a-z first, then a-z 0-9 _ . -, and not max_open_holds' end),
+    (2, 'unit', case when body ? 'unit' and (jsonb_typeof(body -> 'unit') <> 'string' or body ->> 'unit' !~ '^[a-z][a-z0-9_]{0,31}$' or body ->> 'unit' = 'open_holds')
+      then 'must be 1 to 32 characters, a-z first, then a-z 0-9 _, and not open_holds' end),
+    (2, 'limit_amount', case when body ->> 'limit_amount' is not null and not preauth._is_amount(body -> 'limit_amount')
+      then 'must be a whole number from 0 to 9007199254740991, or null for unlimited' end),
+    (2, 'model', case when body ->> 'model' is not null then preauth._value_error('id', body -> 'model') end),
+    (2, 'enforcement', case when body ->> 'enforcement' is not null and body -> 'enforcement' not in ('"hard"', '"soft"', '"observe"') then 'must be hard, soft or observe' end),
+    (2, 'overage', case when body ->> 'overage' is not null and body -> 'overage' not in ('"charge"', '"reject"') then 'must be charge or reject' end),
+    (2, 'on_expiry', case when body ->> 'on_expiry' is not null and body -> 'on_expiry' not in ('"keep"', '"release"', '"charge"') then 'must be keep, release or charge' end),
+    (2, 'overdraft_amount', case when body ->> 'overdraft_amount' is null then null
+      when not preauth._is_amount(body -> 'overdraft_amount') then 'must be a whole number from 0 to 9007199254740991'
+      when coalesce(body ->> 'enforcement', 'hard') <> 'soft' and body -> 'overdraft_amount' <> '0' then 'is only for a soft budget' end)
+$$;
+comment on function preauth._budget_checks(jsonb) is 'Each check of a budget but those of its window; message null where it passes.';
+
+-- 040_internal/_budget_errors.sql
+create function preauth._budget_errors(prefix text, body jsonb) returns jsonb
+language plpgsql immutable
+as $$
+declare
+  errors jsonb;
+begin
+  if jsonb_typeof(body) is distinct from 'object' then
+    return preauth._error(rtrim(prefix, '.'), 'must be an object');
+  end if;
+  select jsonb_agg(preauth._error(prefix || c.field, c.message) -> 0 order by c.place, c.field) into errors
+  from preauth._budget_checks(body) as c
+  where c.message is not null;
+  return coalesce(errors, '[]') || case when body ? 'window' then coalesce(preauth._window_errors(prefix || 'window', body -> 'window'), '[]') else '[]' end;
+end
+$$;
+comment on function preauth._budget_errors(text, jsonb) is 'What is wrong with a budget, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_budget_json.sql
+create function preauth._budget_json(budget preauth.budget) returns jsonb
+language sql immutable
+as $$
+  select jsonb_build_object('name', budget.name, 'unit', budget.unit, 'window', budget.window_policy, 'limit_amount', budget.limit_amount,
+    'model', budget.model, 'enforcement', budget.enforcement, 'overdraft_amount', budget.overdraft_amount,
+    'overage', budget.overage, 'on_expiry', budget.on_expiry)
+$$;
+comment on function preauth._budget_json(preauth.budget) is 'A budget as it is put and read.';
+
+-- 040_internal/_budgets_of.sql
+create function preauth._budgets_of(path text[])
+returns table (step bigint, scope text, depth integer, zone text, budget preauth.budget)
+language sql stable
+as $$
+  select step.ordinality, holder.account_id, cardinality(holder.path), holder.time_zone, b
+  from unnest(path) with ordinality as step (account_id, ordinality)
+  join preauth.account as holder on holder.account_id = step.account_id
+  join preauth.budget as b
+    on b.owner in ('account:' || holder.account_id, 'plan:' || holder.plan_id) and b.retired_at is null
+  where not (b.plan_id is not null and exists (
+    select from preauth.budget as own
+    where own.owner = 'account:' || holder.account_id and own.name = b.name and own.retired_at is null))
+$$;
+comment on function preauth._budgets_of(text[]) is 'The live budgets of the accounts on a path: their own, and their plans'' but for those replaced by an own budget of the same name.';
+
+-- 040_internal/_calendar_bounds.sql
+create function preauth._calendar_bounds(policy jsonb, zone text, at timestamptz, out window_key text, out starts_at timestamptz, out ends_at timestamptz)
+language plpgsql stable
+as $$
+declare
+  local_start timestamp := preauth._period_start(policy, at at time zone zone);
+  length interval := preauth._period_length(policy);
+begin
+  -- where clocks went back across a boundary, local time alone names the period before
+  if at >= preauth._instant(local_start + length, zone) then
+    local_start := local_start + length;
+  end if;
+  window_key := preauth._period_key(policy, local_start);
+  starts_at := preauth._instant(local_start, zone);
+  ends_at := preauth._instant(local_start + length, zone);
+end
+$$;
+comment on function preauth._calendar_bounds(jsonb, text, timestamptz) is 'The calendar window around an instant: from local start to next local start in the zone, so that windows neither overlap nor leave a gap.';
+
+-- 040_internal/_cancel.sql
+create function preauth._cancel(ask preauth._ask, r preauth.reservation, at timestamptz) returns json
+language plpgsql
+as $$
+declare
+  before text := preauth._state_at(r, at);
+  after text := case before when 'authorized' then 'cancellation_requested' else before end;
+begin
+  if before <> after then
+    update preauth.reservation as x set state = after
+    where x.request_id = ask.request_id and x.account_id = ask.account_id;
+    perform preauth._note(ask, 'cancellation_requested', null, at);
+  end if;
+  return json_build_object('request_id', ask.request_id, 'account_id', ask.account_id, 'state', after,
+    'expires_at', preauth._time(r.expires_at), 'replayed', before = after);
+end
+$$;
+comment on function preauth._cancel(preauth._ask, preauth.reservation, timestamptz) is 'Notes that the user pressed Stop; the hold stays, for what was generated before is billed. A hold of unknown outcome stays unknown.';
+
+-- 040_internal/_cancel_round.sql
+create function preauth._cancel_round(asks preauth._ask[], at timestamptz) returns setof preauth._answer
+language plpgsql
+as $$
+declare
+  f record;
+  code text;
+begin
+  for f in
+    select a.n, a as ask, r as held from unnest(asks) as a
+    join preauth.reservation as r on r.request_id = a.request_id and r.account_id = a.account_id
+    order by a.n
+  loop
+    code := preauth._open_verdict(f.held, at);
+    if code is not null then
+      return next preauth._problem_answer(f.n, preauth._lifecycle_refusal(f.ask, code));
+    else
+      return next row(f.n, 200, null, preauth._cancel(f.ask, f.held, at))::preauth._answer;
+    end if;
+  end loop;
+end
+$$;
+comment on function preauth._cancel_round(preauth._ask[], timestamptz) is 'Cancels, or says why not: one call each on locked reservations that are all different.';
+
+-- 040_internal/_capacity.sql
+create function preauth._capacity(budget preauth.budget, limit_amount bigint) returns bigint
+language sql immutable
+as $$
+  select case budget.enforcement
+    when 'observe' then null
+    else least(limit_amount + budget.overdraft_amount, preauth._max_amount())
+  end
+$$;
+comment on function preauth._capacity(preauth.budget, bigint) is 'The most that settled + reserved may reach by a decision, in the budget''s unit: 2^53-1 where the limit is null; null where the budget only observes.';
+
+-- 040_internal/_change_body_errors.sql
+create function preauth._change_body_errors(body jsonb) returns jsonb
+language sql immutable
+as $$
+  select case when body ->> 'reason' is not null and preauth._value_error('text', body -> 'reason') is not null
+      then preauth._error('reason', preauth._value_error('text', body -> 'reason')) else '[]' end
+    || case when body ->> 'apply' is not null and body -> 'apply' not in ('"now"', '"next_window"')
+      then preauth._error('apply', 'must be now or next_window') else '[]' end
+$$;
+comment on function preauth._change_body_errors(jsonb) is 'What is wrong with reason and apply in the body of a change, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_change_limits.sql
+create function preauth._change_limits(budget_id bigint, limit_amount bigint, actor text, reason text) returns void
+language plpgsql
+as $$
+declare
+  at timestamptz := preauth._now();
+begin
+  with changed as (
+    select w.window_id, w.account_id, w.limit_amount as before
+    from preauth._lock_windows(array(
+      select c.window_id from preauth.budget_window as c
+      where c.budget_id = _change_limits.budget_id and c.ends_at > at and c.limit_amount is distinct from _change_limits.limit_amount)) as w
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select c.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', c.window_id,
+      jsonb_build_object('before', c.before, 'after', _change_limits.limit_amount), at, coalesce(actor, session_user), reason
+    from changed as c
+  )
+  update preauth.budget_window as w set limit_amount = _change_limits.limit_amount
+  from changed as c
+  where w.window_id = c.window_id;
+end
+$$;
+comment on function preauth._change_limits(bigint, bigint, text, text) is 'Gives a budget''s current windows a new limit, each with a usage event. What is spent and held stays: available may become negative.';
+
+-- 040_internal/_chosen_amounts.sql
+create function preauth._chosen_amounts(r preauth.reservation) returns jsonb
+language sql immutable
+as $$ select case when r.option_no = 0 then r.body else r.body -> 'alternatives' -> (r.option_no - 1) end -> 'amounts' $$;
+comment on function preauth._chosen_amounts(preauth.reservation) is '{unit: ceiling} of the option that was authorized.';
+
+-- 040_internal/_close_lines.sql
+-- Money enters or leaves a window here and nowhere else, but for the holds of preauth._hold: the line is the guard. A line that another
+-- call closed first is not closed again, and moves nothing. Every line changes state under its window's lock.
+create function preauth._close_lines(closings preauth._closing[], at timestamptz) returns setof preauth._closed
+language plpgsql
+as $$
+declare
+  closed preauth._closed[];
+begin
+  perform preauth._lock_windows(array(
+    select distinct l.window_id
+    from unnest(closings) as c
+    join preauth.hold_line as l using (request_id, account_id, position)));
+  with wish as (
+    select c.ordinality, c.next_state, c.settled_amount, l.request_id, l.account_id, l.position, l.window_id, l.state as was,
+      l.state <> 'held' or coalesce(l.lapses_at <= at, false) as late, l.amount
+    from unnest(closings) with ordinality as c
+    join preauth.hold_line as l using (request_id, account_id, position)
+  ), done as (
+    update preauth.hold_line as l
+    set state = w.next_state, settled_amount = w.settled_amount, lapses_at = null
+    from wish as w
+    where l.request_id = w.request_id and l.account_id = w.account_id and l.position = w.position
+      and preauth._may_close(l.state, w.next_state)
+      and (w.next_state <> 'lapsed' or l.lapses_at <= at)
+    returning w.*
+  )
+  select array_agg(row(d.request_id, d.account_id, d.position, d.window_id, d.was, d.late, d.amount, d.settled_amount, null, null, null)::preauth._closed order by d.ordinality)
+  into closed
+  from done as d;
+  return query select * from preauth._move(closed);
+end
+$$;
+comment on function preauth._close_lines(preauth._closing[], timestamptz) is
+  'Closes hold lines and moves their windows by what that changes, in one step; the lines that were closed, with their windows'' figures just after each.';
+
+-- 040_internal/_current_headers.sql
+create function preauth._current_headers(account_id text, model text, at timestamptz) returns json
+language sql stable
+as $$
+  select preauth._rate_limit_headers((b.budget).name, w.limit_amount, w.limit_amount - w.settled - w.reserved, w.starts_at, w.ends_at, at)
+  from preauth._applicable_budgets(array[account_id], model) as b
+  join preauth.budget_window as w on w.window_id = preauth._current_window_id(b.scope, (b.budget).budget_id, at)
+  where w.limit_amount is not null
+  order by (w.limit_amount - w.settled - w.reserved)::numeric / greatest(w.limit_amount, 1), (b.budget).name
+  limit 1
+$$;
+comment on function preauth._current_headers(text, text, timestamptz) is 'The rate limit headers of the account''s own tightest budget as it stands now, for replays.';
+
+-- 040_internal/_current_window_id.sql
+create function preauth._current_window_id(scope text, budget_id bigint, at timestamptz) returns bigint
+language sql stable
+as $$
+  select case when w.ends_at > at then w.window_id end
+  from preauth.budget_window as w
+  where w.account_id = scope and w.budget_id = _current_window_id.budget_id and w.starts_at <= at
+  order by w.starts_at desc
+  limit 1
+$$;
+comment on function preauth._current_window_id(text, bigint, timestamptz) is 'The window of a budget and account at an instant; null when none is made.';
+
+-- 040_internal/_decide.sql
+create function preauth._decide(
+  asks preauth._ask[], routes preauth._route[], slots preauth._slot[], at timestamptz,
+  inout reserved bigint[], out rulings preauth._ruling[], out lines preauth._line[])
+language plpgsql
+as $$
+declare
+  slot_ids bigint[] := array(select s.window_id from unnest(slots) as s);
+  looked_back bigint[] := array[]::bigint[];
+  decided integer := 0;
+  q record;
+  short integer;
+  ruling preauth._ruling;
+  first_ruling preauth._ruling;
+begin
+  rulings := '{}';
+  lines := '{}';
+  for q in select * from preauth._questions(asks, routes, slot_ids) loop
+    continue when q.n = decided;
+    ruling := row(q.n, preauth._plain_verdict(q.verdict, q.twin and preauth._is_decided(q.n, asks, rulings), q.enforced, q.wanted, q.missing_unit),
+      q.option_no, null, null, null, q.missing_unit, null);
+    if ruling.verdict is null and q.enforced then
+      short := preauth._first_shortage(slots, reserved, q.places, q.wanted);
+      while short is not null and slot_ids[q.places[short]] <> all (looked_back) loop
+        looked_back := looked_back || slot_ids[q.places[short]];
+        reserved[q.places[short]] := reserved[q.places[short]] - preauth._give_back(slot_ids[q.places[short]], at);
+        short := preauth._first_shortage(slots, reserved, q.places, q.wanted);
+      end loop;
+      if short is not null then
+        ruling := preauth._shortage_ruling(q.n, q.option_no, q.places[short], slots[q.places[short]], reserved[q.places[short]], q.wanted[short]);
+      end if;
+    end if;
+    if ruling.verdict is null then
+      ruling.verdict := 'authorized';
+      for k in 1 .. cardinality(q.places) loop
+        continue when q.wanted[k] is null;
+        lines := lines || row(q.n, k, q.places[k], q.wanted[k],
+          slots[q.places[k]].limit_amount - slots[q.places[k]].settled - reserved[q.places[k]] - q.wanted[k])::preauth._line;
+        reserved[q.places[k]] := reserved[q.places[k]] + case when q.dry_run then 0 else q.wanted[k] end;
+      end loop;
+    end if;
+    if q.option_no = 0 then
+      first_ruling := ruling;
+    end if;
+    if q.is_last or not preauth._is_denial(ruling.verdict) then
+      rulings := rulings || case when preauth._is_denial(ruling.verdict) then first_ruling else ruling end;
+      decided := q.n;
+    end if;
+  end loop;
+end
+$$;
+comment on function preauth._decide(preauth._ask[], preauth._route[], preauth._slot[], timestamptz, bigint[]) is
+  'Decides the items in their order against locked slots: each holds on every budget that applies or on none; its first option that fits is authorized. reserved: the slots'' reserved amounts before, and after.';
+
+-- 040_internal/_denial.sql
+create function preauth._denial(ruling preauth._ruling, slot preauth._slot, fits_at timestamptz, at timestamptz) returns jsonb
+language sql immutable
+as $$
+  select jsonb_build_object(
+    'reason', ruling.verdict,
+    'budget', slot.budget,
+    'scope', slot.scope,
+    'window', slot.window_key,
+    'unit', slot.unit,
+    'limit', slot.limit_amount,
+    'required', ruling.required,
+    'available', ruling.available,
+    'settled', slot.settled,
+    'retry_after_ms', case when ruling.verdict <> 'exceeds_limit' then ceil(extract(epoch from fits_at - at) * 1000)::bigint end,
+    'resets_at', preauth._time(slot.ends_at))
+$$;
+comment on function preauth._denial(preauth._ruling, preauth._slot, timestamptz, timestamptz) is 'A denial with the figures that prove it, as it is recorded.';
+
+-- 040_internal/_denial_body.sql
+create function preauth._denial_body(request_id text, account_id text, denial jsonb, replayed boolean) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object(
+      'type', 'https://preauth.dev/problems/denied',
+      'title', 'The account may not spend that much',
+      'status', preauth._denial_status(denial),
+      'detail', preauth._denial_detail(account_id, denial),
+      'request_id', request_id,
+      'account_id', account_id,
+      'decision', 'denied',
+      'replayed', replayed)
+    || (denial - 'settled' - case when denial ->> 'scope' is distinct from account_id then 'available' else '' end)
+$$;
+comment on function preauth._denial_body(text, text, jsonb, boolean) is 'The body of a denial; the fill level of a shared scope is left out.';
+
+-- 040_internal/_denial_detail.sql
+create function preauth._denial_detail(account_id text, denial jsonb) returns text
+language sql immutable
+as $$
+  select case denial ->> 'reason'
+    when 'account_unknown' then format('Account %s is not known.', account_id)
+    when 'account_suspended' then format('Account %s, or one above it, is suspended.', account_id)
+    when 'no_budget' then format('No budget applies to account %s, and none says unlimited.', account_id)
+    when 'too_many_holds' then format('Account %s has as many open holds as it may.', denial ->> 'scope')
+    when 'exceeds_limit' then format('%s %s is more than the whole limit of budget %s of %s.',
+      denial ->> 'required', denial ->> 'unit', denial ->> 'budget', denial ->> 'scope')
+    else format('Budget %s of %s cannot cover %s %s in window %s.',
+      denial ->> 'budget', denial ->> 'scope', denial ->> 'required', denial ->> 'unit', denial ->> 'window')
+  end
+$$;
+comment on function preauth._denial_detail(text, jsonb) is 'One sentence for a person. No fill level in it.';
+
+-- 040_internal/_denial_status.sql
+create function preauth._denial_status(denial jsonb) returns integer
+language sql stable
+as $$
+  select case
+    when current_setting('preauth.denial_status', true) = '402' then 402
+    when denial ->> 'retry_after_ms' is null then 402
+    else 429
+  end
+$$;
+comment on function preauth._denial_status(jsonb) is '429, or 402 when waiting cannot help or the setting preauth.denial_status says 402 always.';
+
+-- 040_internal/_error.sql
+create function preauth._error(path text, message text) returns jsonb
+language sql immutable
+as $$ select jsonb_build_array(jsonb_build_object('path', path, 'message', message)) $$;
+comment on function preauth._error(text, text) is 'One entry of a malformed request''s errors.';
+
+-- 040_internal/_expire.sql
+create function preauth._expire(asks preauth._ask[], policy text, at timestamptz) returns integer
+language plpgsql
+as $$
+declare
+  due preauth.reservation[] := array(
+    select r from preauth.reservation as r
+    join (select distinct a.request_id, a.account_id from unnest(asks) as a) as k using (request_id, account_id)
+    where r.state in ('authorized', 'cancellation_requested') and r.expires_at <= at and (policy is null or r.on_expiry = policy)
+    order by r.request_id, r.account_id);
+  closed preauth._closed[];
+begin
+  if cardinality(due) = 0 then
+    return 0;
+  end if;
+  closed := array(select c from preauth._close_lines(array(
+    select preauth._expiry_closing(r, l, at)
+    from unnest(due) as r
+    join preauth.hold_line as l on l.request_id = r.request_id and l.account_id = r.account_id
+    where l.state = 'held' and (l.lapses_at <= at or r.on_expiry = 'charge')
+    order by r.request_id, r.account_id, l.position), at) as c);
+  perform preauth._write_expiries(due, closed, at);
+  return cardinality(due);
+end
+$$;
+comment on function preauth._expire(preauth._ask[], text, timestamptz) is
+  'Does what the time of locked reservations asks for: leases lapse, and the rest is kept (state unknown) or charged at the hold. policy: only reservations with that on_expiry; null: all. How many.';
+
+-- 040_internal/_expiry.sql
+create function preauth._expiry(ask preauth._ask, at timestamptz) returns timestamptz
+language sql immutable
+as $$ select at + make_interval(secs => (ask.body ->> 'ttl_seconds')::integer) $$;
+comment on function preauth._expiry(preauth._ask, timestamptz) is 'When a hold made at an instant expires; null for a charge.';
+
+-- 040_internal/_expiry_closing.sql
+create function preauth._expiry_closing(r preauth.reservation, line preauth.hold_line, at timestamptz) returns preauth._closing
+language sql immutable
+as $$
+  select case
+    when line.lapses_at <= at then row(line.request_id, line.account_id, line.position, 'lapsed', null)::preauth._closing
+    else row(line.request_id, line.account_id, line.position, 'settled', line.amount)::preauth._closing
+  end
+$$;
+comment on function preauth._expiry_closing(preauth.reservation, preauth.hold_line, timestamptz) is 'What becomes of a line when time has passed: a lease lapses, another line is charged at its hold.';
+
+-- 040_internal/_expiry_settlement.sql
+create function preauth._expiry_settlement(r preauth.reservation, closed preauth._closed[], at timestamptz) returns jsonb
+language sql stable
+as $$
+  select (preauth._settlement_answer(
+    row(0, 'settle', r.request_id, r.account_id, jsonb_build_object('amounts', preauth._chosen_amounts(r), 'outcome', 'expired'),
+      'expiry', null, false, false, null)::preauth._ask, closed, at)).body::jsonb
+$$;
+comment on function preauth._expiry_settlement(preauth.reservation, preauth._closed[], timestamptz) is 'The settlement of a hold that was charged because its time had passed.';
+
+-- 040_internal/_extend.sql
+create function preauth._extend(ask preauth._ask, expires_at timestamptz, at timestamptz) returns json
+language plpgsql
+as $$
+declare
+  state text;
+begin
+  update preauth.hold_line as l set lapses_at = _extend.expires_at
+  where l.request_id = ask.request_id and l.account_id = ask.account_id and l.lapses_at is not null;
+  update preauth.reservation as r set expires_at = _extend.expires_at
+  where r.request_id = ask.request_id and r.account_id = ask.account_id
+  returning r.state into state;
+  perform preauth._note(ask, 'extended', jsonb_build_object('expires_at', preauth._time(expires_at)), at);
+  return json_build_object('request_id', ask.request_id, 'account_id', ask.account_id, 'state', state,
+    'expires_at', preauth._time(expires_at), 'replayed', false);
+end
+$$;
+comment on function preauth._extend(preauth._ask, timestamptz, timestamptz) is 'Moves the end of a hold whose reservation and lines are locked; the reply.';
+
+-- 040_internal/_extend_round.sql
+create function preauth._extend_round(asks preauth._ask[], at timestamptz) returns setof preauth._answer
+language plpgsql
+as $$
+declare
+  f record;
+  code text;
+  extended timestamptz;
+begin
+  for f in
+    select a.n, a as ask, r as held from unnest(asks) as a
+    join preauth.reservation as r on r.request_id = a.request_id and r.account_id = a.account_id
+    order by a.request_id, a.account_id
+  loop
+    code := coalesce(preauth._open_verdict(f.held, at), case
+      when (f.held).state = 'unknown' or (f.held).expires_at <= at or not preauth._lock_leases((f.ask).request_id, (f.ask).account_id, at) then 'hold_lapsed' end);
+    if code is not null then
+      return next preauth._problem_answer(f.n, preauth._lifecycle_refusal(f.ask, code));
+    else
+      extended := greatest((f.held).expires_at, preauth._expiry(f.ask, at));
+      return next row(f.n, 200, null, preauth._extend(f.ask, extended, at))::preauth._answer;
+    end if;
+  end loop;
+end
+$$;
+comment on function preauth._extend_round(preauth._ask[], timestamptz) is 'Extends, or says why not: one call each on locked reservations that are all different, their lines locked in the order of keys.';
+
+-- 040_internal/_field_errors.sql
+create function preauth._field_errors(call text, field text, value jsonb) returns jsonb
+language plpgsql immutable
+as $$
+declare
+  kind text := preauth._field_kind(call, field);
+  message text;
+begin
+  case
+    when kind is null then
+      return preauth._error(field, 'is not a field of ' || call);
+    when value = 'null' then
+      return case when field = any (preauth._required_fields(call)) then preauth._error(field, 'must not be null') end;
+    when kind = 'amounts' then
+      return preauth._amounts_errors(field, value);
+    when kind = 'labels' then
+      return preauth._labels_errors(field, value);
+    when kind = 'alternatives' then
+      return preauth._alternatives_errors(field, value);
+    else
+      message := preauth._value_error(kind, value);
+      return case when message is not null then preauth._error(field, message) end;
+  end case;
+end
+$$;
+comment on function preauth._field_errors(text, text, jsonb) is 'What is wrong with a call''s field, as [{path, message}]; null when nothing is. null stands for an absent optional field.';
+
+-- 040_internal/_field_kind.sql
+create function preauth._field_kind(call text, field text) returns text
+language sql immutable
+as $$
+  select case field
+    when 'request_id' then 'id'
+    when 'account_id' then 'id'
+    when 'amounts' then case when call in ('reserve', 'charge', 'settle', 'resolve') then 'amounts' end
+    when 'model' then case when call in ('reserve', 'charge') then 'id' end
+    when 'session_id' then case when call in ('reserve', 'charge') then 'id' end
+    when 'labels' then case when call in ('reserve', 'charge') then 'labels' end
+    when 'ttl_seconds' then case when call in ('reserve', 'extend') then 'ttl' end
+    when 'alternatives' then case when call = 'reserve' then 'alternatives' end
+    when 'dry_run' then case when call = 'reserve' then 'flag' end
+    when 'record' then case when call = 'charge' then 'flag' end
+    when 'provider_request_id' then case when call = 'settle' then 'text' end
+    when 'outcome' then case when call = 'settle' then 'outcome' end
+    when 'reason' then case when call in ('release', 'resolve') then 'text' end
+    when 'action' then case when call = 'resolve' then 'action' end
+  end
+$$;
+comment on function preauth._field_kind(text, text) is 'What kind of value a call''s field takes; null: the call has no such field.';
+
+-- 040_internal/_find_routes.sql
+create function preauth._find_routes(account_ids text[], models text[], at timestamptz) returns preauth._route[]
+language plpgsql stable
+as $$
+begin
+  return array(
+    select row(r.account_id, r.model, leaf.path, halted.account_id, w.window_ids, w.units, w.hard)::preauth._route
+    from unnest(account_ids, models) as r (account_id, model)
+    join preauth.account as leaf on leaf.account_id = r.account_id
+    left join lateral (
+      select s.account_id from preauth.account as s
+      where s.account_id = any (leaf.path) and s.status = 'suspended'
+      order by cardinality(s.path) desc limit 1
+    ) as halted on true
+    cross join lateral (
+      select
+        coalesce(array_agg(current.window_id order by b.place), '{}') as window_ids,
+        coalesce(array_agg((b.budget).unit order by b.place), '{}') as units,
+        coalesce(array_agg((b.budget).enforcement = 'hard' order by b.place), '{}') as hard
+      from preauth._applicable_budgets(leaf.path, r.model) as b
+      cross join lateral (select preauth._current_window_id(b.scope, (b.budget).budget_id, at)) as current (window_id)
+    ) as w);
+end
+$$;
+comment on function preauth._find_routes(text[], text[], timestamptz) is 'The route of each (account, model) whose account exists; a window that is not made yet is null.';
+
+-- 040_internal/_first_shortage.sql
+create function preauth._first_shortage(slots preauth._slot[], reserved bigint[], places integer[], wanted bigint[]) returns integer
+language plpgsql immutable
+as $$
+begin
+  for k in 1 .. cardinality(places) loop
+    if wanted[k] > 0 and slots[places[k]].settled + reserved[places[k]] + wanted[k] > slots[places[k]].capacity then
+      return k;
+    end if;
+  end loop;
+  return null;
+end
+$$;
+comment on function preauth._first_shortage(preauth._slot[], bigint[], integer[], bigint[]) is 'Place of the first budget that cannot cover what is wanted of it; null when all can. 0 always fits.';
+
+-- 040_internal/_fits_at.sql
+create function preauth._fits_at(
+  places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[], lines preauth._line[], expiries timestamptz[], at timestamptz)
+returns timestamptz
+language sql stable
+as $$
+  select case when bool_and(f.fits_at is not null) then max(f.fits_at) end
+  from unnest(places, wanted) as q (place, required)
+  cross join lateral (
+    select array_agg(expiries[l.n]) as lapses, array_agg(l.amount) as amounts
+    from unnest(lines) as l
+    where l.slot = q.place and slots[q.place].on_expiry = 'release' and expiries[l.n] is not null
+  ) as fresh
+  cross join lateral (
+    select preauth._slot_fits_at(slots[q.place], reserved[q.place], q.required, at, fresh.lapses, fresh.amounts)
+  ) as f (fits_at)
+$$;
+comment on function preauth._fits_at(integer[], bigint[], preauth._slot[], bigint[], preauth._line[], timestamptz[], timestamptz) is
+  'The earliest instant at which a request fits every slot it asks of if nothing else is spent; null if never. expiries: by item, of the holds about to be recorded.';
+
+-- 040_internal/_fresh_answer.sql
+create function preauth._fresh_answer(
+  ask preauth._ask, ruling preauth._ruling, lines preauth._line[], slots preauth._slot[], places integer[], reserved bigint[], at timestamptz)
+returns preauth._answer
+language plpgsql immutable
+as $$
+declare
+  body json;
+  available bigint[];
+begin
+  if ruling.denial is not null then
+    available := array(select (slots[p.place]).limit_amount - (slots[p.place]).settled - reserved[p.place]
+                       from unnest(places) with ordinality as p (place, i) order by p.i);
+    return row(ask.n, preauth._denial_status(ruling.denial),
+      preauth._with_retry_after(preauth._tightest_headers(ask.account_id, slots, places, available, at), ruling.denial),
+      preauth._denial_body(ask.request_id, ask.account_id, ruling.denial, false)::json);
+  end if;
+  select preauth._authorization(
+      ask.request_id, ask.account_id, case when ask.call = 'charge' then 'settled' else 'authorized' end,
+      coalesce(ask.body -> 'alternatives' -> (ruling.option_no - 1) ->> 'model', ask.body ->> 'model'),
+      ruling.option_no, coalesce(json_agg(preauth._hold_line_json(
+        ask.account_id, s.budget, s.scope, s.unit, s.window_key, l.amount, l.available_after) order by l.position), '[]'),
+      preauth._expiry(ask, at), coalesce(bool_or(l.available_after < 0), false), false,
+      ask.call, coalesce((ask.body ->> 'record')::boolean, false), ask.dry_run),
+    array_agg(l.available_after order by l.position), array_agg(l.slot order by l.position)
+  into body, available, places
+  from unnest(lines) as l
+  cross join lateral (select (slots[l.slot]).*) as s;
+  return row(ask.n, 200, preauth._tightest_headers(ask.account_id, slots, places, available, at), body);
+end
+$$;
+comment on function preauth._fresh_answer(preauth._ask, preauth._ruling, preauth._line[], preauth._slot[], integer[], bigint[], timestamptz) is
+  'The answer to an item that was decided just now.';
+
+-- 040_internal/_give_back.sql
+-- The lines are locked in the order of their keys, as _extend_round locks them; the window is locked already.
+create function preauth._give_back(window_id bigint, at timestamptz) returns bigint
+language plpgsql
+as $$
+declare
+  lapsed preauth._closing[] := array(
+    select row(l.request_id, l.account_id, l.position, 'lapsed', null)::preauth._closing
+    from preauth.hold_line as l
+    where l.window_id = _give_back.window_id and l.lapses_at <= at
+    order by l.request_id, l.account_id, l.position
+    for no key update);
+begin
+  if cardinality(lapsed) = 0 then
+    return 0;
+  end if;
+  return (select coalesce(sum(c.amount), 0) from preauth._close_lines(lapsed, at) as c);
+end
+$$;
+comment on function preauth._give_back(bigint, timestamptz) is 'Returns to a locked window what its lapsed leases held; the sum, in the budget''s unit.';
+
+-- 040_internal/_hold.sql
+-- The lock is held and the decision made; the condition is the second of a pair of assertions: what does not fit is never added.
+create function preauth._hold(window_ids bigint[], amounts bigint[], capacities bigint[]) returns void
+language plpgsql
+as $$
+declare
+  held integer;
+begin
+  update preauth.budget_window as w
+  set reserved = w.reserved + h.amount
+  from unnest(window_ids, amounts, capacities) as h (window_id, amount, capacity)
+  where w.window_id = h.window_id
+    and (h.capacity is null or w.settled + w.reserved + h.amount <= h.capacity);
+  get diagnostics held = row_count;
+  if held <> cardinality(window_ids) then
+    perform preauth._raise('PA002', 'a hold no longer fits the window it was decided for');
+  end if;
+end
+$$;
+comment on function preauth._hold(bigint[], bigint[], bigint[]) is 'Adds to each window''s reserved, in the budget''s unit, one conditional update a window. capacity null: not bounded. Raises PA002 if one does not fit.';
+
+-- 040_internal/_hold_line_json.sql
+create function preauth._hold_line_json(account_id text, budget text, scope text, unit text, window_key text, amount bigint, available bigint) returns json
+language sql immutable
+as $$
+  select case when scope = account_id
+    then json_build_object('budget', budget, 'scope', scope, 'unit', unit, 'window', window_key, 'amount', amount, 'available', available)
+    else json_build_object('budget', budget, 'scope', scope, 'unit', unit, 'window', window_key, 'amount', amount)
+  end
+$$;
+comment on function preauth._hold_line_json(text, text, text, text, text, bigint, bigint) is 'A line of an authorization; the fill level of a shared scope is left out.';
+
+-- 040_internal/_hold_lines.sql
+create function preauth._hold_lines(asks preauth._ask[], lines preauth._line[], slots preauth._slot[], at timestamptz) returns void
+language plpgsql
+as $$
+declare
+  window_ids bigint[];
+  amounts bigint[];
+  capacities bigint[];
+begin
+  if cardinality(lines) = 0 then
+    return;
+  end if;
+  select array_agg(w.window_id), array_agg(w.amount), array_agg(w.capacity) into window_ids, amounts, capacities
+  from (
+    select slots[l.slot].window_id as window_id, sum(l.amount)::bigint as amount,
+      case when not bool_or(coalesce((asks[l.n].body ->> 'record')::boolean, false)) then slots[l.slot].capacity end as capacity
+    from unnest(lines) as l
+    group by l.slot
+    having sum(l.amount) > 0
+  ) as w;
+  perform preauth._hold(coalesce(window_ids, '{}'), amounts, capacities);
+  insert into preauth.hold_line (request_id, account_id, position, window_id, amount, available_after, state, lapses_at)
+  select asks[l.n].request_id, asks[l.n].account_id, l.position, slots[l.slot].window_id, l.amount, l.available_after, 'held',
+    case when slots[l.slot].on_expiry = 'release' then preauth._expiry(asks[l.n], at) end
+  from unnest(lines) as l;
+end
+$$;
+comment on function preauth._hold_lines(preauth._ask[], preauth._line[], preauth._slot[], timestamptz) is 'Adds the lines to their windows, one update a window, and writes them.';
+
+-- 040_internal/_id_pattern.sql
+create function preauth._id_pattern() returns text
+language sql immutable
+as $$ select '^[A-Za-z0-9_.:@/-]{1,128}$' $$;
+comment on function preauth._id_pattern() is 'Form of request_id, account_id, session_id and model.';
+
+-- 040_internal/_insert_reservations.sql
+-- In the order of keys: two batches that race with the same ids cannot wait for each other in a ring.
+create function preauth._insert_reservations(asks preauth._ask[], rulings preauth._ruling[], lines preauth._line[], slots preauth._slot[], at timestamptz) returns integer[]
+language plpgsql
+as $$
+declare
+  recorded integer[];
+begin
+  with inserted as (
+    insert into preauth.reservation
+      (request_id, account_id, call, body, state, model, option_no, on_expiry, created_at, expires_at, actor, denial)
+    select a.request_id, a.account_id, a.call, a.body,
+      case when r.denial is null then 'authorized' else 'denied' end,
+      case when r.option_no = 0 then a.body ->> 'model' else coalesce(a.body -> 'alternatives' -> (r.option_no - 1) ->> 'model', a.body ->> 'model') end,
+      r.option_no, e.on_expiry, at, case when r.denial is null then preauth._expiry(a, at) end, a.actor, r.denial
+    from unnest(rulings) as r
+    join unnest(asks) as a on a.n = r.n
+    left join (
+      select l.n, preauth._strictest_expiry(array_agg(slots[l.slot].on_expiry)) as on_expiry
+      from unnest(lines) as l
+      group by l.n
+    ) as e on e.n = r.n
+    where (r.verdict = 'authorized' or r.denial is not null) and not a.dry_run
+    order by a.request_id, a.account_id
+    on conflict do nothing
+    returning request_id, account_id
+  )
+  select array_agg(r.n) into recorded
+  from unnest(rulings) as r
+  join inserted as i on i.request_id = asks[r.n].request_id and i.account_id = asks[r.n].account_id
+  where (r.verdict = 'authorized' or r.denial is not null) and not asks[r.n].dry_run;
+  return coalesce(recorded, '{}');
+end
+$$;
+comment on function preauth._insert_reservations(preauth._ask[], preauth._ruling[], preauth._line[], preauth._slot[], timestamptz) is 'Writes each new decision''s row; the items whose row is new.';
+
+-- 040_internal/_instant.sql
+-- PostgreSQL takes the later of two readings of a repeated local time; a period begins at the earlier one.
+create function preauth._instant(local_time timestamp, zone text) returns timestamptz
+language sql stable
+as $$
+  select case when earlier at time zone zone = local_time then least(earlier, later) else later end
+  from (
+    select local_time at time zone zone as later,
+           (local_time - (eve - ((eve at time zone zone) at time zone 'UTC'))) at time zone 'UTC' as earlier
+    from (select local_time - interval '1 day') as o (eve)
+  ) as readings
+$$;
+comment on function preauth._instant(timestamp, text) is 'The first instant at which clocks in the zone show local_time or later: the earlier of two readings when clocks go back, the end of the gap when they go forward.';
+
+-- 040_internal/_is_amount.sql
+create function preauth._is_amount(value jsonb) returns boolean
+language sql immutable
+as $$
+  select case when jsonb_typeof(value) = 'number' and value::text ~ '^[0-9]{1,16}$' then value::text::bigint <= 9007199254740991 else false end
+$$;
+comment on function preauth._is_amount(jsonb) is 'A whole JSON number from 0 to 2^53-1; 7.0, "7" and true are not.';
+
+-- 040_internal/_is_date.sql
+create function preauth._is_date(value jsonb) returns boolean
+language plpgsql immutable
+as $$
+begin
+  return jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'
+    and to_char(to_date(value #>> '{}', 'YYYY-MM-DD'), 'YYYY-MM-DD') = value #>> '{}';
+exception when datetime_field_overflow or invalid_datetime_format then
+  return false;
+end
+$$;
+comment on function preauth._is_date(jsonb) is 'Whether the value is a calendar date in ISO 8601.';
+
+-- 040_internal/_is_decided.sql
+create function preauth._is_decided(n integer, asks preauth._ask[], rulings preauth._ruling[]) returns boolean
+language sql immutable
+as $$
+  select exists (
+    select from unnest(rulings) as r
+    where (r.verdict in ('authorized', 'recorded') or preauth._is_denial(r.verdict))
+      and not asks[r.n].dry_run
+      and (asks[r.n].request_id, asks[r.n].account_id) = (asks[_is_decided.n].request_id, asks[_is_decided.n].account_id))
+$$;
+comment on function preauth._is_decided(integer, preauth._ask[], preauth._ruling[]) is 'Whether an earlier item of the batch with the same key has been decided, so that item n is its replay.';
+
+-- 040_internal/_is_denial.sql
+create function preauth._is_denial(verdict text) returns boolean
+language sql immutable
+as $$
+  select verdict in ('budget_exhausted', 'exceeds_limit', 'too_many_holds', 'account_unknown', 'account_suspended', 'no_budget')
+$$;
+comment on function preauth._is_denial(text) is 'Whether a verdict is a denial, which is recorded and final for its request_id; other refusals leave no trace.';
+
+-- 040_internal/_is_time_zone.sql
+create function preauth._is_time_zone(value jsonb) returns boolean
+language sql stable
+as $$
+  select jsonb_typeof(value) = 'string' and exists (
+    select from pg_timezone_names as z where z.name = value #>> '{}' and z.name !~ '^(posix|right)/|^(Factory|localtime|posixrules)$')
+$$;
+comment on function preauth._is_time_zone(jsonb) is 'Whether the value is a name of the IANA time zone database, in its own spelling.';
+
+-- 040_internal/_is_within.sql
+create function preauth._is_within(account_id text, within text) returns boolean
+language sql stable
+as $$
+  select within is null
+    or exists (select from preauth.account as a where a.account_id = _is_within.account_id and within = any (a.path))
+$$;
+comment on function preauth._is_within(text, text) is 'Whether an account lies in the subtree that starts at within; null: everywhere.';
+
+-- 040_internal/_key_json.sql
+create function preauth._key_json(key preauth.api_key) returns jsonb
+language sql immutable
+as $$
+  select jsonb_build_object('key_id', key.key_id, 'name', key.name, 'role', key.role, 'account_id', key.account_id,
+    'created_at', preauth._time(key.created_at), 'revoked_at', preauth._time(key.revoked_at))
+$$;
+comment on function preauth._key_json(preauth.api_key) is 'A key as it is read: never its hash.';
+
+-- 040_internal/_labels_errors.sql
+create function preauth._labels_errors(path text, value jsonb) returns jsonb
+language plpgsql immutable
+as $$
+begin
+  if jsonb_typeof(value) <> 'object' then
+    return preauth._error(path, 'must be an object {label: text}');
+  end if;
+  if (select count(*) from jsonb_object_keys(value)) > 16 then
+    return preauth._error(path, 'must have at most 16 labels');
+  end if;
+  return (
+    select jsonb_agg(e.error order by e.error ->> 'path')
+    from jsonb_each(value) as l (name, label)
+    cross join lateral (
+      select case
+        when l.name !~ '^[a-z][a-z0-9_.-]{0,31}$' then preauth._error(path || '.' || l.name, 'is no label name: 1 to 32 characters, a-z first, then a-z 0-9 _ . -')
+        when jsonb_typeof(l.label) <> 'string' or l.label #>> '{}' !~ '^[^[:cntrl:]]{1,128}$'
+          then preauth._error(path || '.' || l.name, 'must be a string of 1 to 128 characters, none of them a control character')
+      end -> 0
+    ) as e (error)
+    where e.error is not null
+  );
+end
+$$;
+comment on function preauth._labels_errors(text, jsonb) is 'What is wrong with labels, as [{path, message}]; null when nothing is.';
+
+-- 040_internal/_lease_fits_at.sql
+create function preauth._lease_fits_at(window_id bigint, shortfall bigint, new_lapses timestamptz[], new_amounts bigint[]) returns timestamptz
+language sql stable
+as $$
+  select min(f.lapses_at)
+  from (
+    select l.lapses_at, sum(l.amount) over (order by l.lapses_at) as freed
+    from (
+      select h.lapses_at, h.amount from preauth.hold_line as h
+      where h.window_id = _lease_fits_at.window_id and h.lapses_at is not null
+      union all
+      select * from unnest(new_lapses, new_amounts)
+    ) as l (lapses_at, amount)
+  ) as f
+  where f.freed >= shortfall
+$$;
+comment on function preauth._lease_fits_at(bigint, bigint, timestamptz[], bigint[]) is 'When enough leases of the window will have lapsed to free the shortfall, those about to be recorded included; null if never.';
+
+-- 040_internal/_lifecycle_batch.sql
+create function preauth._lifecycle_batch(call text, items jsonb, actors text[], within text[]) returns setof preauth._answer
+language plpgsql
+as $$
+declare
+  asks preauth._ask[] := preauth._asks(call, items, actors, within);
+  answers preauth._answer[];
+  turn preauth._ask[];
+begin
+  select
+    array_agg(preauth._problem_answer(a.n, preauth._lifecycle_refusal(a, l.problem))) filter (where l.problem is not null),
+    array_agg(row(a.n, a.call, a.request_id, l.account_id, a.body, a.actor, a.within, a.dry_run, false, null)::preauth._ask order by a.n)
+      filter (where l.problem is null)
+  into answers, asks
+  from unnest(asks) as a
+  cross join lateral preauth._locate(a) as l;
+  perform preauth._lock_reservations(asks);
+  while cardinality(asks) > 0 loop
+    turn := array(select distinct on (a.request_id, a.account_id) a from unnest(asks) as a order by a.request_id, a.account_id, a.n);
+    turn := array(select t from unnest(turn) as t order by t.n);
+    answers := answers || array(select r from preauth._lifecycle_round(call, turn) as r);
+    asks := array(select a from unnest(asks) as a where a.n not in (select t.n from unnest(turn) as t) order by a.n);
+  end loop;
+  return query select a.* from unnest(answers) as a order by a.n;
+end
+$$;
+comment on function preauth._lifecycle_batch(text, jsonb, text[], text[]) is
+  'Takes a batch of settle, release, extend, cancel or resolve calls: check, find and lock their reservations, then take them in rounds in which no reservation comes twice.';
+
+-- 040_internal/_lifecycle_refusal.sql
+create function preauth._lifecycle_refusal(ask preauth._ask, code text, more text default null) returns jsonb
+language sql immutable
+as $$
+  select case
+    when code in ('malformed', 'forbidden') then preauth._refusal(ask, code)
+    else preauth._problem(code,
+      case code
+        when 'reservation_unknown' then format('No reservation %s is known.', ask.request_id)
+        when 'account_id_required' then format('Several accounts have a reservation %s: say which account_id.', ask.request_id)
+        when 'not_authorized' then format('Reservation %s was denied: it holds nothing.', ask.request_id)
+        when 'already_settled' then format('Reservation %s is settled.', ask.request_id)
+        when 'already_released' then format('Reservation %s was released.', ask.request_id)
+        when 'hold_lapsed' then format('The time of reservation %s has passed.', ask.request_id)
+        when 'settlement_conflict' then format('Reservation %s was settled with other usage; nothing was changed.', ask.request_id)
+        when 'settlement_exceeds_hold' then format('The usage of reservation %s exceeds its hold, which stays until a person resolves it.', ask.request_id)
+        when 'amount_missing' then format('Reservation %s holds %s, and the usage does not say how many.', ask.request_id, more)
+      end,
+      jsonb_strip_nulls(jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id, 'unit', more)))
+  end
+$$;
+comment on function preauth._lifecycle_refusal(preauth._ask, text, text) is 'A refusal of settle, release, extend, cancel or resolve as problem+json.';
+
+-- 040_internal/_lifecycle_round.sql
+create function preauth._lifecycle_round(call text, asks preauth._ask[]) returns setof preauth._answer
+language plpgsql
+as $$
+declare
+  at timestamptz := preauth._now();
+begin
+  case call
+    when 'settle' then return query select * from preauth._settle_round(asks, at);
+    when 'release' then return query select * from preauth._release_round(asks, at);
+    when 'extend' then return query select * from preauth._extend_round(asks, at);
+    when 'cancel' then return query select * from preauth._cancel_round(asks, at);
+    when 'resolve' then
+      return query select * from preauth._settle_round(array(select a from unnest(asks) as a where a.body ->> 'action' <> 'release'), at);
+      return query select * from preauth._release_round(array(select a from unnest(asks) as a where a.body ->> 'action' = 'release'), at);
+  end case;
+end
+$$;
+comment on function preauth._lifecycle_round(text, preauth._ask[]) is 'One call each on reservations that are locked and all different.';
+
+-- 040_internal/_line_states_allowed.sql
+create function preauth._line_states_allowed(reservation_state text) returns text[]
+language sql immutable
+as $$
+  select case reservation_state
+    when 'denied' then array[]::text[]
+    when 'settled' then array['lapsed', 'settled']
+    when 'released' then array['lapsed', 'released']
+    when 'lapsed' then array['lapsed']
+    else array['held', 'lapsed']
+  end
+$$;
+comment on function preauth._line_states_allowed(text) is 'States that the lines of a reservation in a state may be in.';
+
+-- 040_internal/_locate.sql
+create function preauth._locate(ask preauth._ask, out account_id text, out problem text)
+language plpgsql stable
+as $$
+declare
+  candidates text[];
+begin
+  account_id := ask.account_id;
+  if ask.errors is not null then
+    problem := 'malformed';
+  elsif account_id is not null then
+    if not preauth._is_within(account_id, ask.within) then
+      problem := 'forbidden';
+    elsif not exists (select from preauth.reservation as r where r.request_id = ask.request_id and r.account_id = _locate.account_id) then
+      problem := 'reservation_unknown';
+    end if;
+  else
+    candidates := array(select r.account_id from preauth.reservation as r
+                        where r.request_id = ask.request_id and preauth._is_within(r.account_id, ask.within) limit 2);
+    account_id := candidates[1];
+    problem := case cardinality(candidates) when 0 then 'reservation_unknown' when 2 then 'account_id_required' end;
+  end if;
+end
+$$;
+comment on function preauth._locate(preauth._ask) is 'The account of the reservation that an item means, among those its caller may see; or the problem with it.';
+
+-- 040_internal/_lock_leases.sql
+create function preauth._lock_leases(request_id text, account_id text, at timestamptz) returns boolean
+language plpgsql
+as $$
+declare
+  lapsed boolean;
+begin
+  select bool_or(l.state = 'lapsed' or l.lapses_at <= at) into lapsed
+  from (
+    select h.state, h.lapses_at from preauth.hold_line as h
+    where h.request_id = _lock_leases.request_id and h.account_id = _lock_leases.account_id
+    order by h.position
+    for no key update
+  ) as l;
+  return not coalesce(lapsed, false);
+end
+$$;
+comment on function preauth._lock_leases(text, text, timestamptz) is 'Locks a reservation''s lines against lapsing; false if one has lapsed already.';
+
+-- 040_internal/_lock_reservations.sql
+-- Reservations before windows, everywhere. Where a reservation comes twice, or its hold is to be charged because its time has passed, windows
+-- would be locked in more than one go: then all are locked here, in the one order.
+create function preauth._lock_reservations(asks preauth._ask[]) returns void
+language plpgsql
+as $$
+declare
+  charges_due boolean;
+begin
+  select bool_or(r.on_expiry = 'charge' and r.expires_at <= preauth._now()) into charges_due
+  from (
+    select x.* from preauth.reservation as x
+    join (select distinct a.request_id, a.account_id from unnest(asks) as a) as k using (request_id, account_id)
+    order by x.request_id, x.account_id
+    for no key update of x
+  ) as r;
+  if charges_due or cardinality(asks) > (select count(distinct (a.request_id, a.account_id)) from unnest(asks) as a) then
+    perform preauth._lock_windows(array(
+      select distinct l.window_id from unnest(asks) as a join preauth.hold_line as l using (request_id, account_id)));
+  end if;
+end
+$$;
+comment on function preauth._lock_reservations(preauth._ask[]) is 'Locks the reservations of a batch in the order of their keys; one call at a time changes a reservation.';
+
+-- 040_internal/_lock_slots.sql
+create function preauth._lock_slots(routes preauth._route[], out slots preauth._slot[], out reserved bigint[])
+language plpgsql
+as $$
+begin
+  select array_agg(s.slot order by (s.slot).window_id), array_agg(s.reserved order by (s.slot).window_id) into slots, reserved
+  from (
+    select w.reserved, row(
+      w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount,
+      preauth._capacity(b, w.limit_amount), preauth._capacity(b, b.limit_amount),
+      w.settled, w.starts_at, w.ends_at, b.on_expiry)::preauth._slot as slot
+    from preauth._lock_windows(array(select distinct unnest(r.window_ids) from unnest(routes) as r)) as w
+    join preauth.budget as b on b.budget_id = w.budget_id
+  ) as s;
+end
+$$;
+comment on function preauth._lock_slots(preauth._route[]) is 'Locks every window of the routes; slots and their reserved amounts, ordered by window_id.';
+
+-- 040_internal/_lock_windows.sql
+create function preauth._lock_windows(window_ids bigint[]) returns setof preauth.budget_window
+language plpgsql
+as $$
+begin
+  return query
+    select w.* from preauth.budget_window as w
+    where w.window_id = any (window_ids)
+    order by w.depth desc, w.account_id, w.budget_id, w.window_id
+    for no key update;
+end
+$$;
+comment on function preauth._lock_windows(bigint[]) is
+  'Locks budget windows, the only place where that happens, in the one order: deepest account first, root last, then account_id, budget_id, window_id.';
+
+-- 040_internal/_log_change.sql
+create function preauth._log_change(actor text, subject text, subject_id text, before jsonb, after jsonb, reason text) returns void
+language plpgsql
+as $$
+begin
+  if before is distinct from after then
+    insert into preauth.change_log (changed_at, actor, subject, subject_id, before, after, reason)
+    values (preauth._now(), coalesce(actor, session_user), subject, subject_id, before, after, reason);
+  end if;
+end
+$$;
+comment on function preauth._log_change(text, text, text, jsonb, jsonb, text) is 'Appends a change to the log; what changes nothing is not logged.';
+
+-- 040_internal/_malformed.sql
+create function preauth._malformed(errors jsonb) returns jsonb
+language sql immutable
+as $$
+  select preauth._problem('malformed', 'See errors: each names a field and what is wrong with it.', jsonb_build_object('errors', errors))
+$$;
+comment on function preauth._malformed(jsonb) is 'The 400 for these errors.';
+
+-- 040_internal/_mark_exceeding.sql
+create function preauth._mark_exceeding(ask preauth._ask, at timestamptz) returns preauth._answer
+language plpgsql
+as $$
+begin
+  update preauth.hold_line as l set lapses_at = null
+  where l.request_id = ask.request_id and l.account_id = ask.account_id and l.lapses_at > at;
+  update preauth.reservation as r set state = 'overage_review', closure = jsonb_build_object('amounts', ask.body -> 'amounts')
+  where r.request_id = ask.request_id and r.account_id = ask.account_id;
+  return preauth._refuse_settlement(ask, 'settlement_exceeds_hold', null, at);
+end
+$$;
+comment on function preauth._mark_exceeding(preauth._ask, timestamptz) is 'A settlement above the hold of a budget with overage: reject. The hold stays, leases included, and the refused usage is kept for a person to resolve.';
+
+-- 040_internal/_mark_unknown.sql
+create function preauth._mark_unknown(ask preauth._ask, at timestamptz) returns preauth._answer
+language plpgsql
+as $$
+declare
+  r preauth.reservation;
+begin
+  if not preauth._lock_leases(ask.request_id, ask.account_id, at) and not exists (
+    select from preauth.hold_line as l where l.request_id = ask.request_id and l.account_id = ask.account_id and l.state = 'held' and l.lapses_at is null)
+  then
+    return preauth._problem_answer(ask.n, preauth._lifecycle_refusal(ask, 'hold_lapsed'));
+  end if;
+  update preauth.hold_line as l set lapses_at = null
+  where l.request_id = ask.request_id and l.account_id = ask.account_id and l.lapses_at > at;
+  update preauth.reservation as x set state = 'unknown'
+  where x.request_id = ask.request_id and x.account_id = ask.account_id
+  returning x.* into r;
+  perform preauth._note(ask, 'unknown', jsonb_strip_nulls(jsonb_build_object('provider_request_id', ask.body -> 'provider_request_id')), at);
+  return row(ask.n, 200, null, preauth._unknown_body(r)::json)::preauth._answer;
+end
+$$;
+comment on function preauth._mark_unknown(preauth._ask, timestamptz) is 'The provider may or may not have billed: the hold is kept, leases included, until it is settled or resolved.';
+
+-- 040_internal/_max_amount.sql
+create function preauth._max_amount() returns bigint
+language sql immutable
+as $$ select 9007199254740991 $$;
+comment on function preauth._max_amount() is '2^53-1: the largest amount that every JSON client reads exactly.';
+
+-- 040_internal/_may_close.sql
+create function preauth._may_close(state text, next_state text) returns boolean
+language sql immutable
+as $$ select state = 'held' or (state in ('released', 'lapsed') and next_state = 'settled') $$;
+comment on function preauth._may_close(text, text) is 'A held line may be settled, released or lapse; what was given back may still be settled, late. A settled line never changes.';
+
+-- 040_internal/_missing_unit.sql
+create function preauth._missing_unit(wanted bigint[], units text[], hard boolean[]) returns text
+language sql immutable
+as $$
+  select w.unit from unnest(wanted, units, hard) with ordinality as w (amount, unit, hard, place)
+  where w.hard and w.amount is null
+  order by w.place limit 1
+$$;
+comment on function preauth._missing_unit(bigint[], text[], boolean[]) is 'The first unit that a hard budget counts and the request does not tell; null when none.';
+
+-- 040_internal/_move.sql
+create function preauth._move(closed preauth._closed[]) returns setof preauth._closed
+language plpgsql
+as $$
+begin
+  return query
+    with step as (
+      select c.*, c.ordinality as place,
+        case when c.was = 'held' then c.amount else 0 end as freed,
+        coalesce(c.settled_amount, 0) as spent
+      from unnest(closed) with ordinality as c
+    ), moved as (
+      update preauth.budget_window as w
+      set reserved = w.reserved - t.freed, settled = w.settled + t.spent
+      from (select s.window_id, sum(s.freed)::bigint as freed, sum(s.spent)::bigint as spent from step as s group by s.window_id) as t
+      where w.window_id = t.window_id
+      returning w.window_id, w.settled, w.reserved, w.limit_amount
+    )
+    select s.request_id, s.account_id, s.position, s.window_id, s.was, s.late, s.amount, s.settled_amount,
+      (m.settled - sum(s.spent) over ahead + s.spent)::bigint,
+      (m.reserved + sum(s.freed) over ahead - s.freed)::bigint,
+      m.limit_amount
+    from step as s
+    join moved as m on m.window_id = s.window_id
+    window ahead as (partition by s.window_id order by s.place desc)
+    order by s.place;
+end
+$$;
+comment on function preauth._move(preauth._closed[]) is 'One update a window for all lines just closed on it; the lines with the figures after each, in their order.';
+
+-- 040_internal/_move_account.sql
+create function preauth._move_account(account_id text, parent_id text) returns void
+language plpgsql
+as $$
+declare
+  above text[] := coalesce((select p.path from preauth.account as p where p.account_id = _move_account.parent_id), '{}');
+begin
+  update preauth.account as a
+  set path = a.path[1:array_position(a.path, _move_account.account_id)] || above,
+    parent_id = case when a.account_id = _move_account.account_id then _move_account.parent_id else a.parent_id end
+  where a.path @> array[_move_account.account_id];
+end
+$$;
+comment on function preauth._move_account(text, text) is 'Puts an account, and all below it, under another parent (null: none). Open holds stay on the windows they were made on.';
+
+-- 040_internal/_normal_body.sql
+create function preauth._normal_body(call text, item jsonb) returns jsonb
+language sql immutable
+as $$
+  select case when call = 'reserve' then '{"ttl_seconds": 120}' else '{}' end::jsonb
+    || jsonb_strip_nulls(item - array['request_id', 'account_id', 'dry_run'])
+$$;
+comment on function preauth._normal_body(text, jsonb) is 'A well-formed item without its key, with defaults written out: two requests are the same when these are equal.';
+
+-- 040_internal/_note.sql
+create function preauth._note(ask preauth._ask, event text, detail jsonb, at timestamptz) returns void
+language plpgsql
+as $$
+begin
+  insert into preauth.reservation_event (request_id, account_id, event, occurred_at, actor, detail)
+  values (ask.request_id, ask.account_id, event, at, ask.actor, detail);
+end
+$$;
+comment on function preauth._note(preauth._ask, text, jsonb, timestamptz) is 'Appends one event to a reservation''s timeline.';
+
+-- 040_internal/_now.sql
+create function preauth._now() returns timestamptz
+language sql volatile
+as $$ select pg_catalog.clock_timestamp() $$;
+comment on function preauth._now() is 'The ledger''s only clock: the database server''s, read when asked. Tests replace it.';
+
+-- 040_internal/_open_accounts.sql
+create function preauth._open_accounts(account_ids text[], at timestamptz) returns void
+language plpgsql
+as $$
+declare
+  default_plan text := nullif(current_setting('preauth.default_plan', true), '');
+  default_parent text := nullif(current_setting('preauth.default_parent', true), '');
+begin
+  if default_plan is null then
+    return;
+  end if;
+  insert into preauth.account (account_id, parent_id, plan_id, path, time_zone, status, created_at)
+  select n.account_id, p.account_id, default_plan, n.account_id || coalesce(p.path, '{}'), coalesce(p.time_zone, 'UTC'), 'active', at
+  from unnest(account_ids) as n (account_id)
+  left join preauth.account as p on p.account_id = default_parent
+  where not exists (select from preauth.account as known where known.account_id = n.account_id)
+  order by n.account_id
+  on conflict do nothing;
+end
+$$;
+comment on function preauth._open_accounts(text[], timestamptz) is 'Creates the accounts not seen before under preauth.default_plan (and below preauth.default_parent), when that is set.';
+
+-- 040_internal/_open_verdict.sql
+create function preauth._open_verdict(r preauth.reservation, at timestamptz) returns text
+language sql immutable
+as $$
+  select case preauth._state_at(r, at)
+    when 'denied' then 'not_authorized'
+    when 'settled' then 'already_settled'
+    when 'released' then 'already_released'
+    when 'lapsed' then 'hold_lapsed'
+    when 'overage_review' then 'settlement_exceeds_hold'
+  end
+$$;
+comment on function preauth._open_verdict(preauth.reservation, timestamptz) is 'The code of the refusal of a call that needs an open reservation; null when it is open.';
+
+-- 040_internal/_open_windows.sql
+-- The order of the inserts is the lock order: two calls that both make windows never wait for each other in a ring. The budgets are locked
+-- against change, so that no window is made with a limit that has just been replaced.
+create function preauth._open_windows(account_ids text[], models text[], at timestamptz) returns void
+language plpgsql
+as $$
+begin
+  perform from preauth.budget as b
+  where b.budget_id in (
+    select (m.budget).budget_id
+    from unnest(account_ids, models) as r (account_id, model)
+    join preauth.account as leaf on leaf.account_id = r.account_id
+    cross join lateral preauth._applicable_budgets(leaf.path, r.model) as m
+    where preauth._current_window_id(m.scope, (m.budget).budget_id, at) is null)
+  order by b.budget_id
+  for share;
+  insert into preauth.budget_window
+    (account_id, budget_id, ordinal, depth, window_key, starts_at, ends_at, time_zone, initial_limit_amount, limit_amount)
+  select m.scope, m.budget_id,
+    1 + coalesce((select max(p.ordinal) from preauth.budget_window as p where p.account_id = m.scope and p.budget_id = m.budget_id), 0),
+    m.depth, bounds.window_key, bounds.starts_at, bounds.ends_at, m.zone, m.limit_amount, m.limit_amount
+  from (
+    select distinct on (b.depth, b.scope, (b.budget).budget_id)
+      b.depth, b.scope, b.zone, (b.budget).budget_id, (b.budget).window_policy, (b.budget).limit_amount
+    from unnest(account_ids, models) as r (account_id, model)
+    join preauth.account as leaf on leaf.account_id = r.account_id
+    cross join lateral preauth._applicable_budgets(leaf.path, r.model) as b
+    where preauth._current_window_id(b.scope, (b.budget).budget_id, at) is null
+    order by b.depth desc, b.scope, (b.budget).budget_id
+  ) as m
+  cross join lateral preauth._window_bounds(m.window_policy, m.zone, at) as bounds
+  order by m.depth desc, m.scope, m.budget_id
+  on conflict do nothing;
+end
+$$;
+comment on function preauth._open_windows(text[], text[], timestamptz) is 'Makes the current windows that are missing, once however many calls race for them.';
+
+-- 040_internal/_options.sql
+create function preauth._options(body jsonb)
+returns table (option_no smallint, model text, amounts jsonb)
+language sql immutable
+as $$
+  select 0::smallint, body ->> 'model', body -> 'amounts'
+  union all
+  select a.ordinality::smallint, coalesce(a.value ->> 'model', body ->> 'model'), a.value -> 'amounts'
+  from jsonb_array_elements(body -> 'alternatives') with ordinality as a
+$$;
+comment on function preauth._options(jsonb) is 'What a request asks for, in the order of trying: 0 is the request itself, k its k-th alternative (for the same model unless it names another).';
+
+-- 040_internal/_period_key.sql
+create function preauth._period_key(policy jsonb, local_start timestamp) returns text
+language sql immutable
+as $$
+  select case policy ->> 'period'
+    when 'hour' then to_char(local_start, 'YYYY-MM-DD"T"HH24')
+    when 'day' then to_char(local_start, 'YYYY-MM-DD')
+    -- the ISO week that holds the fourth day, so that a week that begins on a Sunday has one name too
+    when 'week' then to_char(local_start + interval '3 days', 'IYYY-"W"IW')
+    when 'month' then to_char(local_start, 'YYYY-MM')
+    when 'quarter' then to_char(local_start - year_offset, 'YYYY-"Q"Q')
+    when 'year' then to_char(local_start - year_offset, 'YYYY')
+  end
+  from (select make_interval(months => (policy ->> 'year_start_month')::integer - 1)) as o (year_offset)
+$$;
+comment on function preauth._period_key(jsonb, timestamp) is 'Name of a calendar period: 2026-09-14T13, 2026-09-14, 2026-W38, 2026-09, 2026-Q3, 2026. Quarters and years are named by the year they begin in.';
+
+-- 040_internal/_period_length.sql
+create function preauth._period_length(policy jsonb) returns interval
+language sql immutable
+as $$
+  select case policy ->> 'period'
+    when 'hour' then interval '1 hour'
+    when 'day' then interval '1 day'
+    when 'week' then interval '7 days'
+    when 'month' then interval '1 month'
+    when 'quarter' then interval '3 months'
+    when 'year' then interval '1 year'
+  end
+$$;
+comment on function preauth._period_length(jsonb) is 'Length of a calendar period on the local clock.';
+
+-- 040_internal/_period_start.sql
+create function preauth._period_start(policy jsonb, local_time timestamp) returns timestamp
+language sql immutable
+as $$
+  select case policy ->> 'period'
+    when 'hour' then date_trunc('hour', local_time)
+    when 'day' then date_trunc('day', local_time)
+    when 'week' then date_trunc('week', local_time - week_offset) + week_offset
+    when 'month' then date_trunc('month', local_time)
+    when 'quarter' then date_trunc('quarter', local_time - year_offset) + year_offset
+    when 'year' then date_trunc('year', local_time - year_offset) + year_offset
+  end
+  from (select
+    make_interval(days => array_position(array['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'], policy ->> 'week_start') - 1),
+    make_interval(months => (policy ->> 'year_start_month')::integer - 1)
+  ) as o (week_offset, year_offset)
+$$;
+comment on function preauth._period_start(jsonb, timestamp) is 'Local time at which the calendar period around local_time begins.';
+
+-- 040_internal/_plain_verdict.sql
+create function preauth._plain_verdict(prior text, replayed boolean, enforced boolean, wanted bigint[], missing_unit text) returns text
+language sql immutable
+as $$
+  select case
+    when prior in ('malformed', 'forbidden', 'recorded') then prior
+    when replayed then 'recorded'
+    when prior is not null then prior
+    when not enforced then null
+    when missing_unit is not null then 'amount_missing'
+    when num_nonnulls(variadic wanted) = 0 then 'no_budget'
+  end
+$$;
+comment on function preauth._plain_verdict(text, boolean, boolean, bigint[], text) is 'The verdict where no window''s level matters; null where it does.';
+
+-- 040_internal/_plan_errors.sql
+create function preauth._plan_errors(plan_id text, body jsonb) returns jsonb
+language plpgsql immutable
+as $$
+declare
+  errors jsonb;
+begin
+  if jsonb_typeof(body) is distinct from 'object' then
+    return preauth._error('', 'must be an object');
+  end if;
+  select jsonb_agg(preauth._error(f.name, 'is not a field of a plan') -> 0) into errors
+  from jsonb_object_keys(body - array['budgets', 'apply', 'reason']) as f (name);
+  errors := coalesce(errors, '[]') || preauth._change_body_errors(body);
+  if preauth._value_error('id', to_jsonb(plan_id)) is not null then
+    errors := errors || preauth._error('plan_id', preauth._value_error('id', to_jsonb(plan_id)));
+  end if;
+  if jsonb_typeof(body -> 'budgets') is distinct from 'array' or jsonb_array_length(body -> 'budgets') not between 1 and 32 then
+    return errors || preauth._error('budgets', 'must be an array of 1 to 32 budgets');
+  end if;
+  return errors || (
+    select coalesce(jsonb_agg(e.error), '[]')
+    from jsonb_array_elements(body -> 'budgets') with ordinality as b (budget, place)
+    cross join lateral jsonb_array_elements(preauth._budget_errors('budgets.' || b.place - 1 || '.', b.budget)
+      || case when exists (select from jsonb_array_elements(body -> 'budgets') with ordinality as o (budget, place)
+                           where o.place < b.place and o.budget ->> 'name' = b.budget ->> 'name')
+         then preauth._error('budgets.' || b.place - 1 || '.name', 'is the name of an earlier budget too') else '[]' end) as e (error));
+end
+$$;
+comment on function preauth._plan_errors(text, jsonb) is 'What is wrong with a plan, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_plan_json.sql
+create function preauth._plan_json(plan_id text) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object('plan_id', p.plan_id, 'created_at', preauth._time(p.created_at), 'budgets', (
+    select coalesce(jsonb_agg(preauth._budget_json(b) order by b.name), '[]')
+    from preauth.budget as b where b.owner = 'plan:' || p.plan_id and b.retired_at is null))
+  from preauth.plan as p where p.plan_id = _plan_json.plan_id
+$$;
+comment on function preauth._plan_json(text) is 'A plan with its live budgets; null if there is none.';
+
+-- 040_internal/_prior_verdict.sql
+create function preauth._prior_verdict(ask preauth._ask, route preauth._route, on_record boolean) returns text
+language sql immutable
+as $$
+  select case
+    when ask.errors is not null then 'malformed'
+    when ask.within is not null and not coalesce(ask.within = any (route.path), false) then 'forbidden'
+    when on_record then 'recorded'
+    when (ask.body ->> 'record')::boolean then null
+    when route.account_id is null then 'account_unknown'
+    when route.suspended is not null then 'account_suspended'
+  end
+$$;
+comment on function preauth._prior_verdict(preauth._ask, preauth._route, boolean) is 'What is decided before any budget is looked at; null: nothing.';
+
+-- 040_internal/_problem.sql
+create function preauth._problem(code text, detail text, more jsonb default '{}') returns jsonb
+language sql immutable
+as $$
+  select jsonb_build_object(
+    'type', 'https://preauth.dev/problems/' || code,
+    'title', k.title,
+    'status', k.status,
+    'detail', detail) || more
+  from (values
+    ('malformed', 400, 'The request is malformed'),
+    ('forbidden', 403, 'This key may not do that'),
+    ('reservation_unknown', 404, 'No such reservation'),
+    ('account_unknown', 404, 'No such account'),
+    ('plan_unknown', 404, 'No such plan'),
+    ('budget_unknown', 404, 'No such budget'),
+    ('key_unknown', 404, 'No such key'),
+    ('request_id_conflict', 409, 'The request_id was used for another request'),
+    ('settlement_conflict', 409, 'It was settled with other usage'),
+    ('settlement_exceeds_hold', 409, 'The usage exceeds the hold'),
+    ('not_authorized', 409, 'The reservation was denied'),
+    ('already_settled', 409, 'The reservation is settled'),
+    ('already_released', 409, 'The reservation was released'),
+    ('hold_lapsed', 409, 'The hold has lapsed'),
+    ('account_id_required', 409, 'The request_id names several reservations'),
+    ('amount_missing', 422, 'An amount is missing'),
+    ('reference_unknown', 422, 'The request names something that does not exist'),
+    ('parent_cycle', 422, 'An account cannot be below itself'),
+    ('account_too_deep', 422, 'The account tree is too deep')
+  ) as k (code, status, title)
+  where k.code = _problem.code
+$$;
+comment on function preauth._problem(text, text, jsonb) is 'A refusal as problem+json. The closed vocabulary of codes with their statuses; docs/errors.md explains each.';
+
+-- 040_internal/_problem_answer.sql
+create function preauth._problem_answer(n integer, problem jsonb) returns preauth._answer
+language sql immutable
+as $$ select row(n, (problem ->> 'status')::integer, null, problem::json)::preauth._answer $$;
+comment on function preauth._problem_answer(integer, jsonb) is 'An item''s answer from a problem.';
+
+-- 040_internal/_prove_denials.sql
+create function preauth._prove_denials(
+  asks preauth._ask[], routes preauth._route[], slots preauth._slot[], reserved bigint[], lines preauth._line[], at timestamptz,
+  inout rulings preauth._ruling[])
+language plpgsql
+as $$
+declare
+  expiries timestamptz[];
+begin
+  if not exists (select from unnest(rulings) as r where preauth._is_denial(r.verdict)) then
+    return;
+  end if;
+  expiries := array(select case when a.dry_run then null else preauth._expiry(a, at) end from unnest(asks) as a order by a.n);
+  rulings := array(
+    select case
+      when preauth._is_denial(r.verdict) then row(r.n, r.verdict, r.option_no, r.slot, r.required, r.available, r.detail,
+        preauth._denial(r, slots[r.slot],
+          case when r.slot is not null then preauth._fits_at(q.places, q.wanted, slots, reserved, lines, expiries, at) end, at))::preauth._ruling
+      else r
+    end
+    from unnest(rulings) as r
+    left join preauth._questions(asks, routes, array(select s.window_id from unnest(slots) as s)) as q
+      on preauth._is_denial(r.verdict) and q.n = r.n and q.option_no = 0
+    order by r.n);
+end
+$$;
+comment on function preauth._prove_denials(preauth._ask[], preauth._route[], preauth._slot[], bigint[], preauth._line[], timestamptz, preauth._ruling[]) is
+  'Adds to each denial the figures that prove it and when to come again.';
+
+-- 040_internal/_put_budget.sql
+create function preauth._put_budget(plan_id text, account_id text, body jsonb, apply text, actor text, reason text) returns jsonb
+language plpgsql
+as $$
+declare
+  holder text := coalesce('plan:' || plan_id, 'account:' || account_id);
+  before preauth.budget;
+  after preauth.budget;
+begin
+  select b.* into before from preauth.budget as b where b.owner = holder and b.name = body ->> 'name' and b.retired_at is null for update;
+  if before.budget_id is not null and (before.unit, before.window_policy, before.model)
+      is distinct from (body ->> 'unit', preauth._window_policy(body -> 'window'), body ->> 'model') then
+    update preauth.budget as b set retired_at = preauth._now() where b.budget_id = before.budget_id;
+  end if;
+  insert into preauth.budget
+    (plan_id, account_id, name, unit, window_policy, limit_amount, model, enforcement, overdraft_amount, overage, on_expiry, created_at)
+  values
+    (plan_id, account_id, body ->> 'name', body ->> 'unit', preauth._window_policy(body -> 'window'), (body ->> 'limit_amount')::bigint, body ->> 'model',
+     coalesce(body ->> 'enforcement', 'hard'), coalesce((body ->> 'overdraft_amount')::bigint, 0), coalesce(body ->> 'overage', 'charge'),
+     coalesce(body ->> 'on_expiry', 'keep'), preauth._now())
+  on conflict (owner, name) where retired_at is null do update
+    set limit_amount = excluded.limit_amount, enforcement = excluded.enforcement, overdraft_amount = excluded.overdraft_amount,
+      overage = excluded.overage, on_expiry = excluded.on_expiry
+  returning * into after;
+  if apply = 'now' then
+    perform preauth._change_limits(after.budget_id, after.limit_amount, actor, reason);
+  end if;
+  perform preauth._log_change(actor, 'budget', holder || '/' || after.name,
+    case when before.budget_id is not null then preauth._budget_json(before) end, preauth._budget_json(after), reason);
+  return preauth._budget_json(after);
+end
+$$;
+comment on function preauth._put_budget(text, text, jsonb, text, text, text) is
+  'Makes or changes a well-formed budget of a plan or an account. Another unit, window or model counts something else: the old budget is retired and a new one begins at nothing. apply now: the current windows get the new limit.';
+
+-- 040_internal/_put_max_open_holds.sql
+create function preauth._put_max_open_holds(account_id text, max_open_holds integer, actor text, reason text) returns void
+language plpgsql
+as $$
+begin
+  if max_open_holds is not null then
+    perform preauth._put_budget(null, account_id, jsonb_build_object(
+      'name', 'max_open_holds', 'unit', 'open_holds', 'window', '{"kind": "lifetime"}'::jsonb, 'limit_amount', max_open_holds, 'on_expiry', 'release'),
+      'now', actor, reason);
+  else
+    perform preauth._retire_budget(b.budget_id, actor, reason)
+    from preauth.budget as b where b.owner = 'account:' || _put_max_open_holds.account_id and b.name = 'max_open_holds' and b.retired_at is null;
+  end if;
+end
+$$;
+comment on function preauth._put_max_open_holds(text, integer, text, text) is 'Keeps the bound on open holds as a lifetime budget of unit open_holds, so that concurrency is decided with the other budgets. A slot lapses with its hold''s time.';
+
+-- 040_internal/_questions.sql
+create function preauth._questions(asks preauth._ask[], routes preauth._route[], slot_ids bigint[])
+returns table (
+  n integer, option_no smallint, is_last boolean, twin boolean, dry_run boolean, enforced boolean,
+  verdict text, missing_unit text, wanted bigint[], places integer[])
+language sql stable
+as $$
+  select
+    a.n, o.option_no, o.option_no = coalesce(jsonb_array_length(a.body -> 'alternatives'), 0), a.twin, a.dry_run,
+    not coalesce((a.body ->> 'record')::boolean, false),
+    preauth._prior_verdict(a, r, x.request_id is not null),
+    preauth._missing_unit(w.wanted, r.units, r.hard),
+    w.wanted,
+    array(select array_position(slot_ids, p.window_id) from unnest(r.window_ids) with ordinality as p (window_id, place) order by p.place)
+  from unnest(asks) as a
+  cross join lateral preauth._options(a.body) as o
+  left join unnest(routes) as r on r.account_id = a.account_id and r.model is not distinct from o.model
+  left join preauth.reservation as x on x.request_id = a.request_id and x.account_id = a.account_id
+  cross join lateral (select preauth._wanted(o.amounts, r.units)) as w (wanted)
+  order by a.n, o.option_no
+$$;
+comment on function preauth._questions(preauth._ask[], preauth._route[], bigint[]) is
+  'Each item''s options in the order of trying, with what each asks of which slot, and the verdict where no budget need be looked at.';
+
+-- 040_internal/_raise.sql
+create function preauth._raise(code text, message text, detail jsonb default null) returns void
+language plpgsql
+as $$
+begin
+  raise exception using errcode = code, message = message, detail = coalesce(detail::text, '');
+end
+$$;
+comment on function preauth._raise(text, text, jsonb) is 'PA001: misuse; PA002: a broken invariant, the transaction is undone. The codes are listed in sql/README.md.';
+
+-- 040_internal/_rate_limit_headers.sql
+-- Structured field integers have at most 15 digits.
+create function preauth._rate_limit_headers(budget text, limit_amount bigint, available bigint, starts_at timestamptz, ends_at timestamptz, at timestamptz) returns json
+language sql immutable
+as $$
+  select case when limit_amount is not null then json_build_object(
+    'RateLimit-Policy', format('"%s";q=%s', budget, least(limit_amount, 999999999999999))
+      || case when isfinite(ends_at) then format(';w=%s', ceil(extract(epoch from ends_at - starts_at))::bigint) else '' end,
+    'RateLimit', format('"%s";r=%s', budget, least(greatest(available, 0), 999999999999999))
+      || case when isfinite(ends_at) then format(';t=%s', greatest(ceil(extract(epoch from ends_at - at)), 0)::bigint) else '' end)
+  end
+$$;
+comment on function preauth._rate_limit_headers(text, bigint, bigint, timestamptz, timestamptz, timestamptz) is 'RateLimit-Policy and RateLimit of one budget window (IETF httpapi draft): q and r in the budget''s unit, w and t in seconds.';
+
+-- 040_internal/_record.sql
+create function preauth._record(asks preauth._ask[], rulings preauth._ruling[], lines preauth._line[], slots preauth._slot[], at timestamptz) returns integer[]
+language plpgsql
+as $$
+declare
+  recorded integer[] := preauth._insert_reservations(asks, rulings, lines, slots, at);
+  holding preauth._line[] := array(select l from unnest(lines) as l where l.n = any (recorded));
+begin
+  perform preauth._hold_lines(asks, holding, slots, at);
+  perform preauth._settle_charges(asks, recorded, rulings, at);
+  return recorded;
+end
+$$;
+comment on function preauth._record(preauth._ask[], preauth._ruling[], preauth._line[], preauth._slot[], timestamptz) is
+  'Writes the decisions and their holds; the items that were recorded now. An item that another transaction has just recorded is left out, and so are its holds.';
+
+-- 040_internal/_recorded_answer.sql
+create function preauth._recorded_answer(ask preauth._ask, at timestamptz) returns preauth._answer
+language plpgsql stable
+as $$
+declare
+  r preauth.reservation;
+  headers json;
+begin
+  select x.* into strict r from preauth.reservation as x where x.request_id = ask.request_id and x.account_id = ask.account_id;
+  if (r.call, r.body) is distinct from (ask.call, ask.body) then
+    return preauth._problem_answer(ask.n, preauth._refusal(ask, 'request_id_conflict'));
+  end if;
+  headers := preauth._current_headers(r.account_id, r.model, at);
+  if r.denial is not null then
+    return row(ask.n, preauth._denial_status(r.denial), preauth._with_retry_after(headers, r.denial),
+      preauth._denial_body(r.request_id, r.account_id, r.denial, true)::json);
+  end if;
+  return row(ask.n, 200, headers, preauth._recorded_authorization(r, at));
+end
+$$;
+comment on function preauth._recorded_answer(preauth._ask, timestamptz) is 'The answer to an item whose key was decided before: the same decision, or a conflict if it asks for something else.';
+
+-- 040_internal/_recorded_authorization.sql
+create function preauth._recorded_authorization(r preauth.reservation, at timestamptz) returns json
+language sql stable
+as $$
+  select preauth._authorization(
+    r.request_id, r.account_id, preauth._state_at(r, at), r.model, r.option_no, coalesce(l.lines, '[]'), r.expires_at,
+    coalesce(l.over_limit, false), true, r.call, coalesce((r.body ->> 'record')::boolean, false), false)
+  from (
+    select json_agg(preauth._hold_line_json(r.account_id, b.name, w.account_id, b.unit, w.window_key, h.amount, h.available_after) order by h.position) as lines,
+      bool_or(h.available_after < 0) as over_limit
+    from preauth.hold_line as h
+    join preauth.budget_window as w on w.window_id = h.window_id
+    join preauth.budget as b on b.budget_id = w.budget_id
+    where h.request_id = r.request_id and h.account_id = r.account_id
+  ) as l
+$$;
+comment on function preauth._recorded_authorization(preauth.reservation, timestamptz) is 'An authorization as it was answered, with the reservation''s present state.';
+
+-- 040_internal/_refusal.sql
+create function preauth._refusal(ask preauth._ask, code text, detail text default null) returns jsonb
+language sql immutable
+as $$
+  select preauth._problem(code,
+      case code
+        when 'malformed' then 'See errors: each names a field and what is wrong with it.'
+        when 'forbidden' then 'This key is bound to a subtree of accounts that this one is not in.'
+        when 'amount_missing' then format('A hard budget counts %s, and the request does not say how many.', detail)
+        when 'request_id_conflict' then format('Request %s of account %s was decided with another body; nothing was changed.', ask.request_id, ask.account_id)
+        else detail
+      end,
+      case code
+        when 'malformed' then jsonb_build_object('errors', ask.errors)
+        when 'amount_missing' then jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id, 'unit', detail)
+        else jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id)
+      end)
+$$;
+comment on function preauth._refusal(preauth._ask, text, text) is 'A refusal of one item as problem+json.';
+
+-- 040_internal/_refuse_settlement.sql
+create function preauth._refuse_settlement(ask preauth._ask, code text, missing_unit text, at timestamptz) returns preauth._answer
+language plpgsql
+as $$
+begin
+  if code in ('settlement_conflict', 'settlement_exceeds_hold') then
+    perform preauth._note(ask, code, ask.body, at);
+  end if;
+  return preauth._problem_answer(ask.n, preauth._lifecycle_refusal(ask, code, missing_unit));
+end
+$$;
+comment on function preauth._refuse_settlement(preauth._ask, text, text, timestamptz) is 'Says why a settlement moves nothing. What contradicts the ledger leaves an audit event.';
+
+-- 040_internal/_release.sql
+create function preauth._release(asks preauth._ask[], at timestamptz) returns setof preauth._answer
+language plpgsql
+as $$
+declare
+  closed preauth._closed[];
+  replies preauth._answer[];
+begin
+  if cardinality(asks) = 0 then
+    return;
+  end if;
+  closed := array(select c from preauth._close_lines(array(
+    select row(l.request_id, l.account_id, l.position, 'released', null)::preauth._closing
+    from unnest(asks) as a
+    join preauth.hold_line as l on l.request_id = a.request_id and l.account_id = a.account_id
+    where l.state = 'held'
+    order by a.n, l.position), at) as c);
+  replies := array(select preauth._release_answer(a, array(
+      select c from unnest(closed) as c where c.request_id = a.request_id and c.account_id = a.account_id order by c.position), at)
+    from unnest(asks) as a order by a.n);
+  update preauth.reservation as r
+  set state = 'released', closure = x.body::jsonb
+  from unnest(asks) as a
+  join unnest(replies) as x on x.n = a.n
+  where r.request_id = a.request_id and r.account_id = a.account_id;
+  perform preauth._note(a, 'released', jsonb_build_object('reason', a.body -> 'reason'), at) from unnest(asks) as a;
+  return query select * from unnest(replies);
+end
+$$;
+comment on function preauth._release(preauth._ask[], timestamptz) is 'Gives back what locked reservations hold: lines and windows, events, states, replies.';
+
+-- 040_internal/_release_answer.sql
+create function preauth._release_answer(ask preauth._ask, closed preauth._closed[], at timestamptz) returns preauth._answer
+language sql stable
+as $$
+  select row(ask.n, 200, null, (
+    jsonb_build_object(
+      'request_id', ask.request_id, 'account_id', ask.account_id, 'state', 'released', 'reason', ask.body -> 'reason',
+      'lines', coalesce(json_agg(preauth._hold_line_json(ask.account_id, b.name, w.account_id, b.unit, w.window_key, c.amount,
+        c.limit_after - c.settled_after - c.reserved_after) order by c.position), '[]'),
+      'released_at', preauth._time(at), 'replayed', false)
+    || case when ask.call = 'resolve' then '{"resolved": true}' else '{}' end::jsonb)::json)::preauth._answer
+  from unnest(closed) as c
+  join preauth.budget_window as w on w.window_id = c.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id
+$$;
+comment on function preauth._release_answer(preauth._ask, preauth._closed[], timestamptz) is 'The reply to a release: what each line gave back.';
+
+-- 040_internal/_release_round.sql
+create function preauth._release_round(asks preauth._ask[], at timestamptz) returns setof preauth._answer
+language plpgsql
+as $$
+declare
+  ready preauth._ask[] := array[]::preauth._ask[];
+  f record;
+begin
+  for f in
+    select a.n, a as ask, r.closure, preauth._release_verdict(a.call, r, at) as verdict
+    from unnest(asks) as a
+    join preauth.reservation as r on r.request_id = a.request_id and r.account_id = a.account_id
+    order by a.n
+  loop
+    case f.verdict
+      when 'release' then
+        ready := ready || f.ask;
+      when 'replay' then
+        return next row(f.n, 200, null, (f.closure || '{"replayed": true}')::json)::preauth._answer;
+      else
+        return next preauth._problem_answer(f.n, preauth._lifecycle_refusal(f.ask, f.verdict));
+    end case;
+  end loop;
+  return query select * from preauth._release(ready, at);
+end
+$$;
+comment on function preauth._release_round(preauth._ask[], timestamptz) is 'Releases, or says why not: one call each on locked reservations that are all different.';
+
+-- 040_internal/_release_verdict.sql
+create function preauth._release_verdict(call text, r preauth.reservation, at timestamptz) returns text
+language sql immutable
+as $$
+  select case preauth._state_at(r, at)
+    when 'denied' then 'not_authorized'
+    when 'settled' then 'already_settled'
+    when 'lapsed' then 'hold_lapsed'
+    when 'released' then 'replay'
+    when 'overage_review' then case when call = 'resolve' then 'release' else 'settlement_exceeds_hold' end
+    else 'release'
+  end
+$$;
+comment on function preauth._release_verdict(text, preauth.reservation, timestamptz) is 'release, replay, or the code of a refusal.';
+
+-- 040_internal/_required_fields.sql
+create function preauth._required_fields(call text) returns text[]
+language sql immutable
+as $$
+  select case call
+    when 'reserve' then array['request_id', 'account_id', 'amounts']
+    when 'charge' then array['request_id', 'account_id', 'amounts']
+    when 'release' then array['request_id', 'reason']
+    when 'extend' then array['request_id', 'ttl_seconds']
+    when 'resolve' then array['request_id', 'action', 'reason']
+    else array['request_id']
+  end
+$$;
+comment on function preauth._required_fields(text) is 'Fields a call cannot do without.';
+
+-- 040_internal/_reservation_json.sql
+create function preauth._reservation_json(r preauth.reservation, at timestamptz) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object(
+    'request_id', r.request_id, 'account_id', r.account_id, 'call', r.call,
+    'decision', case when r.denial is null then 'authorized' else 'denied' end,
+    'state', preauth._state_at(r, at), 'model', r.model, 'chosen_alternative', nullif(r.option_no, 0) - 1, 'price_table_id', null,
+    'amounts', preauth._chosen_amounts(r), 'lines', preauth._reservation_lines(r, at),
+    'created_at', preauth._time(r.created_at), 'expires_at', preauth._time(r.expires_at), 'on_expiry', r.on_expiry,
+    'session_id', r.body -> 'session_id', 'labels', coalesce(r.body -> 'labels', '{}'),
+    'denial', case when r.denial is not null then preauth._denial_body(r.request_id, r.account_id, r.denial, false) - array['type', 'title', 'request_id', 'account_id', 'replayed'] end,
+    'settlement', case when r.state = 'settled' then r.closure - array['request_id', 'account_id', 'replayed'] end,
+    'timeline', preauth._timeline(r))
+$$;
+comment on function preauth._reservation_json(preauth.reservation, timestamptz) is 'A reservation with its lines and its whole timeline.';
+
+-- 040_internal/_reservation_lines.sql
+create function preauth._reservation_lines(r preauth.reservation, at timestamptz) returns jsonb
+language sql stable
+as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'budget', b.name, 'scope', w.account_id, 'unit', b.unit, 'window', w.window_key,
+    'state', case when l.lapses_at <= at then 'lapsed' else l.state end, 'held', l.amount, 'settled', l.settled_amount) order by l.position), '[]')
+  from preauth.hold_line as l
+  join preauth.budget_window as w on w.window_id = l.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id
+  where l.request_id = r.request_id and l.account_id = r.account_id
+$$;
+comment on function preauth._reservation_lines(preauth.reservation, timestamptz) is 'What a reservation holds or has settled, line by line.';
+
+-- 040_internal/_reserve_answers.sql
+create function preauth._reserve_answers(
+  asks preauth._ask[], routes preauth._route[], slots preauth._slot[], reserved bigint[],
+  rulings preauth._ruling[], lines preauth._line[], recorded integer[], at timestamptz)
+returns setof preauth._answer
+language plpgsql
+as $$
+declare
+  slot_ids bigint[] := array(select s.window_id from unnest(slots) as s);
+  item record;
+begin
+  for item in
+    select a as ask, r as ruling, l.lines,
+      array(select array_position(slot_ids, w) from unnest(t.window_ids) as w) as places,
+      a.dry_run or r.n = any (recorded) as is_fresh
+    from unnest(rulings) as r
+    join unnest(asks) as a on a.n = r.n
+    left join unnest(routes) as t on t.account_id = a.account_id and t.model is not distinct from (a.body ->> 'model')
+    left join (select x.n, array_agg(x) as lines from unnest(lines) as x group by x.n) as l on l.n = r.n
+    order by r.n
+  loop
+    if (item.ruling).verdict in ('malformed', 'forbidden', 'amount_missing') then
+      return next preauth._problem_answer((item.ask).n, preauth._refusal(item.ask, (item.ruling).verdict, (item.ruling).detail));
+    elsif item.is_fresh and (item.ruling).verdict <> 'recorded' then
+      return next preauth._fresh_answer(item.ask, item.ruling, item.lines, slots, item.places, reserved, at);
+    else
+      return next preauth._recorded_answer(item.ask, at);
+    end if;
+  end loop;
+end
+$$;
+comment on function preauth._reserve_answers(preauth._ask[], preauth._route[], preauth._slot[], bigint[], preauth._ruling[], preauth._line[], integer[], timestamptz) is
+  'The answers of a batch, in its order.';
+
+-- 040_internal/_reserve_batch.sql
+create function preauth._reserve_batch(call text, items jsonb, actors text[], within text[]) returns setof preauth._answer
+language plpgsql
+as $$
+declare
+  asks preauth._ask[] := preauth._asks(call, items, actors, within);
+  routes preauth._route[] := preauth._routes(asks);
+  slots preauth._slot[];
+  reserved bigint[];
+  rulings preauth._ruling[];
+  lines preauth._line[];
+  at timestamptz;
+begin
+  select l.slots, l.reserved into slots, reserved from preauth._lock_slots(routes) as l;
+  at := preauth._now();
+  select d.reserved, d.rulings, d.lines into reserved, rulings, lines
+  from preauth._decide(asks, routes, slots, at, reserved) as d;
+  rulings := preauth._prove_denials(asks, routes, slots, reserved, lines, at, rulings);
+  return query select * from preauth._reserve_answers(asks, routes, slots, reserved, rulings, lines,
+    preauth._record(asks, rulings, lines, slots, at), at);
+end
+$$;
+comment on function preauth._reserve_batch(text, jsonb, text[], text[]) is
+  'Decides a batch of reserve or charge calls: check, find windows, lock them once in order, decide in order, record, answer.';
+
+-- 040_internal/_respond.sql
+create function preauth._respond(answer preauth._answer) returns jsonb
+language plpgsql
+as $$
+begin
+  if current_setting('request.method', true) is not null then
+    perform set_config('response.status', answer.status::text, true);
+    perform set_config('response.headers', (
+      select coalesce(json_agg(json_build_object(h.key, h.value)), '[]') from json_each_text(answer.headers) as h)::text, true);
+  end if;
+  return answer.body::jsonb;
+end
+$$;
+comment on function preauth._respond(preauth._answer) is 'The body of a single call''s answer. Under PostgREST (which sets request.method) status and headers are set too.';
+
+-- 040_internal/_retire_budget.sql
+create function preauth._retire_budget(budget_id bigint, actor text, reason text) returns timestamptz
+language plpgsql
+as $$
+declare
+  retired preauth.budget;
+begin
+  update preauth.budget as b set retired_at = preauth._now() where b.budget_id = _retire_budget.budget_id returning b.* into retired;
+  perform preauth._log_change(actor, 'budget', retired.owner || '/' || retired.name, preauth._budget_json(retired), null, reason);
+  return retired.retired_at;
+end
+$$;
+comment on function preauth._retire_budget(bigint, text, text) is 'A budget stops applying to new calls; its windows and what they hold stay.';
+
+-- 040_internal/_routes.sql
+create function preauth._routes(asks preauth._ask[], out routes preauth._route[])
+language plpgsql
+as $$
+declare
+  account_ids text[];
+  models text[];
+  at timestamptz := preauth._now();
+begin
+  select array_agg(d.account_id), array_agg(d.model) into account_ids, models
+  from (select distinct a.account_id, o.model
+        from unnest(asks) as a cross join lateral preauth._options(a.body) as o
+        where a.errors is null) as d;
+  perform preauth._open_accounts(account_ids, at);
+  loop
+    routes := preauth._find_routes(account_ids, models, at);
+    exit when not exists (select from unnest(routes) as r where array_position(r.window_ids, null) is not null);
+    perform preauth._open_windows(account_ids, models, at);
+    at := preauth._now();
+  end loop;
+end
+$$;
+comment on function preauth._routes(preauth._ask[]) is 'The route of every (account, model) a batch asks for; accounts and windows met for the first time are made.';
+
+-- 040_internal/_settle.sql
+create function preauth._settle(asks preauth._ask[], at timestamptz) returns setof preauth._answer
+language plpgsql
+as $$
+declare
+  closed preauth._closed[];
+  replies preauth._answer[];
+begin
+  if cardinality(asks) = 0 then
+    return;
+  end if;
+  closed := array(select c from preauth._close_lines(array(
+    select row(l.request_id, l.account_id, l.position, 'settled', preauth._spent(a.body -> 'amounts', b.unit))::preauth._closing
+    from unnest(asks) as a
+    join preauth.hold_line as l on l.request_id = a.request_id and l.account_id = a.account_id
+    join preauth.budget_window as w on w.window_id = l.window_id
+    join preauth.budget as b on b.budget_id = w.budget_id
+    order by a.n, l.position), at) as c);
+  replies := array(select preauth._settlement_answer(a, array(
+      select c from unnest(closed) as c where c.request_id = a.request_id and c.account_id = a.account_id order by c.position), at)
+    from unnest(asks) as a order by a.n);
+  perform preauth._write_settlements(asks, replies, at);
+  return query select * from unnest(replies);
+end
+$$;
+comment on function preauth._settle(preauth._ask[], timestamptz) is 'Settles locked reservations at the amounts in their asks: lines and windows, usage events, states, replies.';
+
+-- 040_internal/_settle_charges.sql
+create function preauth._settle_charges(asks preauth._ask[], recorded integer[], rulings preauth._ruling[], at timestamptz) returns void
+language plpgsql
+as $$
+declare
+  spent integer[] := array(
+    select r.n from unnest(rulings) as r
+    where r.n = any (recorded) and r.verdict = 'authorized' and asks[r.n].call = 'charge');
+begin
+  if cardinality(spent) = 0 then
+    return;
+  end if;
+  perform preauth._close_lines(array(
+    select row(l.request_id, l.account_id, l.position, 'settled', l.amount)::preauth._closing
+    from unnest(spent) as s (n)
+    join preauth.hold_line as l on l.request_id = asks[s.n].request_id and l.account_id = asks[s.n].account_id), at);
+  insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor)
+  select asks[s.n].account_id, asks[s.n].request_id,
+    case when (asks[s.n].body ->> 'record')::boolean then 'recorded_exception' else 'charge' end,
+    asks[s.n].body -> 'amounts', 'completed', at, asks[s.n].actor
+  from unnest(spent) as s (n);
+  update preauth.reservation as r
+  set state = 'settled', closure = jsonb_build_object('amounts', r.body -> 'amounts')
+  from unnest(spent) as s (n)
+  where r.request_id = asks[s.n].request_id and r.account_id = asks[s.n].account_id;
+end
+$$;
+comment on function preauth._settle_charges(preauth._ask[], integer[], preauth._ruling[], timestamptz) is 'Settles the charges just held, at what was held.';
+
+-- 040_internal/_settle_findings.sql
+create function preauth._settle_findings(asks preauth._ask[], at timestamptz)
+returns table (n integer, amounts jsonb, reply jsonb, verdict text, missing_unit text)
+language sql stable
+as $$
+  select a.n, u.amounts, case when a.body ->> 'outcome' = 'unknown' then preauth._unknown_body(r) else r.closure end,
+    preauth._settle_verdict(a, r, at, u.amounts, l.missing_unit, l.exceeds), l.missing_unit
+  from unnest(asks) as a
+  join preauth.reservation as r on r.request_id = a.request_id and r.account_id = a.account_id
+  cross join lateral (select case a.body ->> 'action' when 'accept_overage' then r.closure else a.body end -> 'amounts') as u (amounts)
+  cross join lateral (
+    select
+      min(b.unit) filter (where preauth._spent(u.amounts, b.unit) is null) as missing_unit,
+      coalesce(bool_or(h.state = 'held' and not coalesce(h.lapses_at <= at, false)
+        and b.overage = 'reject' and preauth._spent(u.amounts, b.unit) > h.amount), false) as exceeds
+    from preauth.hold_line as h
+    join preauth.budget_window as w on w.window_id = h.window_id
+    join preauth.budget as b on b.budget_id = w.budget_id
+    where h.request_id = a.request_id and h.account_id = a.account_id
+  ) as l
+$$;
+comment on function preauth._settle_findings(preauth._ask[], timestamptz) is 'What is to become of each settlement, from the locked reservation and its lines.';
+
+-- 040_internal/_settle_round.sql
+create function preauth._settle_round(asks preauth._ask[], at timestamptz) returns setof preauth._answer
+language plpgsql
+as $$
+declare
+  ready preauth._ask[] := array[]::preauth._ask[];
+  f record;
+begin
+  perform preauth._expire(asks, 'charge', at);
+  for f in
+    select v.*, a as ask from preauth._settle_findings(asks, at) as v join unnest(asks) as a on a.n = v.n order by v.n
+  loop
+    case f.verdict
+      when 'settle' then
+        ready := ready || preauth._with_amounts(f.ask, f.amounts);
+      when 'replay' then
+        return next row(f.n, 200, null, (f.reply || '{"replayed": true}')::json)::preauth._answer;
+      when 'mark_unknown' then
+        return next preauth._mark_unknown(f.ask, at);
+      when 'mark_exceeding' then
+        return next preauth._mark_exceeding(f.ask, at);
+      else
+        return next preauth._refuse_settlement(f.ask, f.verdict, f.missing_unit, at);
+    end case;
+  end loop;
+  return query select * from preauth._settle(ready, at);
+end
+$$;
+comment on function preauth._settle_round(preauth._ask[], timestamptz) is 'Settles, or says why not: one call each on locked reservations that are all different.';
+
+-- 040_internal/_settle_verdict.sql
+create function preauth._settle_verdict(ask preauth._ask, r preauth.reservation, at timestamptz, amounts jsonb, missing_unit text, exceeds boolean) returns text
+language sql immutable
+as $$
+  select case
+    when s.state = 'denied' then 'not_authorized'
+    when r.call = 'charge' then 'already_settled'
+    when ask.body ->> 'action' = 'accept_overage' then
+      case when s.state = 'overage_review' then 'settle' when r.closure ? 'resolved' then 'replay' when s.state = 'settled' then 'already_settled' else 'settlement_conflict' end
+    when ask.body ->> 'outcome' = 'unknown' then
+      case s.state when 'settled' then 'already_settled' when 'released' then 'already_released' when 'lapsed' then 'hold_lapsed'
+        when 'overage_review' then 'settlement_exceeds_hold' when 'unknown' then case when r.state = 'unknown' then 'replay' else 'mark_unknown' end
+        else 'mark_unknown' end
+    when s.state = 'settled' then case when r.closure -> 'amounts' = amounts then 'replay' else 'settlement_conflict' end
+    when missing_unit is not null then 'amount_missing'
+    when ask.call = 'resolve' then 'settle'
+    when s.state = 'overage_review' then 'settlement_exceeds_hold'
+    when exceeds then 'mark_exceeding'
+    else 'settle'
+  end
+  from (select preauth._state_at(r, at)) as s (state)
+$$;
+comment on function preauth._settle_verdict(preauth._ask, preauth.reservation, timestamptz, jsonb, text, boolean) is
+  'settle, replay, mark_unknown, mark_exceeding (a refused overage that a person must resolve), or the code of a refusal: the rows 4 to 10 and 15 of docs/state-machine.md.';
+
+-- 040_internal/_settled_line_json.sql
+create function preauth._settled_line_json(account_id text, closed preauth._closed, scope text, window_key text, budget text, unit text) returns json
+language sql immutable
+as $$
+  select case when scope = account_id
+    then json_build_object('budget', budget, 'scope', scope, 'unit', unit, 'window', window_key,
+      'held', closed.amount, 'amount', closed.settled_amount, 'overage', greatest(closed.settled_amount - closed.amount, 0),
+      'settled', closed.settled_after, 'reserved', closed.reserved_after,
+      'available', closed.limit_after - closed.settled_after - closed.reserved_after)
+    else json_build_object('budget', budget, 'scope', scope, 'unit', unit, 'window', window_key,
+      'held', closed.amount, 'amount', closed.settled_amount, 'overage', greatest(closed.settled_amount - closed.amount, 0))
+  end
+$$;
+comment on function preauth._settled_line_json(text, preauth._closed, text, text, text, text) is 'A line of a settlement; the fill level of a shared scope is left out.';
+
+-- 040_internal/_settlement_answer.sql
+create function preauth._settlement_answer(ask preauth._ask, closed preauth._closed[], at timestamptz) returns preauth._answer
+language sql stable
+as $$
+  select row(ask.n, 200, null, (
+    json_build_object(
+      'request_id', ask.request_id, 'account_id', ask.account_id, 'state', 'settled',
+      'outcome', coalesce(ask.body ->> 'outcome', 'completed'), 'amounts', ask.body -> 'amounts',
+      'lines', coalesce(json_agg(preauth._settled_line_json(ask.account_id, c, w.account_id, w.window_key, b.name, b.unit) order by c.position), '[]'),
+      'overage', coalesce(jsonb_object_agg(b.unit, c.settled_amount - c.amount) filter (where c.settled_amount > c.amount), '{}'),
+      'late', coalesce(bool_or(c.late), false), 'settled_at', preauth._time(at), 'replayed', false)::jsonb
+    || case when ask.call = 'resolve' then '{"resolved": true}' else '{}' end::jsonb)::json)::preauth._answer
+  from unnest(closed) as c
+  join preauth.budget_window as w on w.window_id = c.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id
+$$;
+comment on function preauth._settlement_answer(preauth._ask, preauth._closed[], timestamptz) is 'The reply to a settlement. overage: per unit, what was spent above the hold.';
+
+-- 040_internal/_shape_errors.sql
+create function preauth._shape_errors(call text, item jsonb) returns jsonb
+language plpgsql immutable
+as $$
+declare
+  errors jsonb := '[]'::jsonb;
+  field record;
+begin
+  if item is null or jsonb_typeof(item) <> 'object' then
+    return preauth._error('', 'must be an object');
+  end if;
+  if not item ?& preauth._required_fields(call) then
+    errors := (select jsonb_agg(preauth._error(f.name, 'is required') -> 0)
+               from unnest(preauth._required_fields(call)) as f (name) where not item ? f.name);
+  end if;
+  for field in select f.key, f.value from jsonb_each(item) as f loop
+    errors := errors || coalesce(preauth._field_errors(call, field.key, field.value), '[]');
+  end loop;
+  return nullif(errors || preauth._amounts_presence_errors(call, item), '[]');
+end
+$$;
+comment on function preauth._shape_errors(text, jsonb) is 'Everything malformed in one item of a call, as [{path, message}]; null when nothing is.';
+
+-- 040_internal/_shortage_reason.sql
+create function preauth._shortage_reason(slot preauth._slot, required bigint) returns text
+language sql immutable
+as $$
+  select case
+    when slot.unit = 'open_holds' then 'too_many_holds'
+    when required > slot.capacity then 'exceeds_limit'
+    else 'budget_exhausted'
+  end
+$$;
+comment on function preauth._shortage_reason(preauth._slot, bigint) is 'The denial''s reason where a slot cannot cover what is required of it.';
+
+-- 040_internal/_shortage_ruling.sql
+create function preauth._shortage_ruling(n integer, option_no smallint, place integer, slot preauth._slot, reserved bigint, required bigint) returns preauth._ruling
+language sql immutable
+as $$
+  select row(n, preauth._shortage_reason(slot, required), option_no, place, required, slot.limit_amount - slot.settled - reserved, null, null)::preauth._ruling
+$$;
+comment on function preauth._shortage_ruling(integer, smallint, integer, preauth._slot, bigint, bigint) is 'The denial of an item by the slot that cannot cover it.';
+
+-- 040_internal/_slot_fits_at.sql
+create function preauth._slot_fits_at(slot preauth._slot, reserved bigint, required bigint, at timestamptz, new_lapses timestamptz[], new_amounts bigint[]) returns timestamptz
+language sql stable
+as $$
+  select case
+    when required is null or required = 0 or slot.capacity is null or slot.settled + reserved + required <= slot.capacity then at
+    else least(
+      case when isfinite(slot.ends_at) and required <= coalesce(slot.next_capacity, required) then slot.ends_at end,
+      case when required <= slot.capacity then
+        preauth._lease_fits_at(slot.window_id, slot.settled + reserved + required - slot.capacity, new_lapses, new_amounts) end)
+  end
+$$;
+comment on function preauth._slot_fits_at(preauth._slot, bigint, bigint, timestamptz, timestamptz[], bigint[]) is
+  'The earliest instant at which the slot covers what is required if nothing else is spent: now, when leases lapse, or when the window ends; null if never.';
+
+-- 040_internal/_spent.sql
+create function preauth._spent(amounts jsonb, unit text) returns bigint
+language sql immutable
+as $$ select case when unit = 'open_holds' then 0 else preauth._amount_of(amounts, unit) end $$;
+comment on function preauth._spent(jsonb, text) is 'What {unit: amount} spends of a budget in a unit; null when it cannot be told. A hold that has ended is no longer open.';
+
+-- 040_internal/_state_at.sql
+create function preauth._state_at(r preauth.reservation, at timestamptz) returns text
+language sql immutable
+as $$
+  select case
+    when r.state in ('authorized', 'cancellation_requested') and r.expires_at <= at then
+      case r.on_expiry when 'keep' then 'unknown' when 'charge' then 'settled' else 'lapsed' end
+    else r.state
+  end
+$$;
+comment on function preauth._state_at(preauth.reservation, timestamptz) is 'The state at an instant, whether or not a sweep has written down yet what time alone has done.';
+
+-- 040_internal/_strictest_expiry.sql
+create function preauth._strictest_expiry(policies text[]) returns text
+language sql immutable
+as $$
+  select case when 'keep' = any (policies) then 'keep' when 'charge' = any (policies) then 'charge' else 'release' end
+$$;
+comment on function preauth._strictest_expiry(text[]) is 'What becomes of a reservation when its time passes, from what becomes of its lines.';
+
+-- 040_internal/_tightest_headers.sql
+create function preauth._tightest_headers(account_id text, slots preauth._slot[], places integer[], available bigint[], at timestamptz) returns json
+language sql immutable
+as $$
+  select preauth._rate_limit_headers(s.budget, s.limit_amount, p.available, s.starts_at, s.ends_at, at)
+  from unnest(places, available) as p (place, available)
+  cross join lateral (
+    select (slots[p.place]).budget, (slots[p.place]).scope, (slots[p.place]).limit_amount, (slots[p.place]).starts_at, (slots[p.place]).ends_at
+  ) as s
+  where s.scope = account_id and s.limit_amount is not null
+  order by p.available::numeric / greatest(s.limit_amount, 1), s.budget
+  limit 1
+$$;
+comment on function preauth._tightest_headers(text, preauth._slot[], integer[], bigint[], timestamptz) is 'The rate limit headers of the account''s own budget with the smallest share left; null where it has none.';
+
+-- 040_internal/_time.sql
+create function preauth._time(instant timestamptz) returns text
+language sql immutable
+as $$
+  select case when isfinite(instant) then to_char(instant at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') end
+$$;
+comment on function preauth._time(timestamptz) is 'RFC 3339 in UTC; null for an infinite instant.';
+
+-- 040_internal/_timeline.sql
+create function preauth._timeline(r preauth.reservation) returns jsonb
+language sql stable
+as $$
+  select jsonb_agg(jsonb_build_object('at', preauth._time(t.at), 'event', t.event, 'actor', t.actor, 'detail', t.detail) order by t.at, t.source, t.place)
+  from (
+    select r.created_at, 0, 0::bigint, case when r.denial is null then 'authorized' else 'denied' end, r.actor, null::jsonb
+    union all
+    select e.occurred_at, 1, e.event_id, e.event, e.actor, e.detail
+    from preauth.reservation_event as e where e.request_id = r.request_id and e.account_id = r.account_id
+    union all
+    select u.occurred_at, 2, u.event_id, u.kind, u.actor,
+      jsonb_strip_nulls(jsonb_build_object('amounts', u.amounts, 'overage', u.overage, 'outcome', u.outcome, 'provider_request_id', u.provider_request_id, 'reason', u.reason))
+    from preauth.usage_event as u where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null
+  ) as t (at, source, place, event, actor, detail)
+$$;
+comment on function preauth._timeline(preauth.reservation) is 'Everything that happened to a reservation, in order: the decision, transitions, spend.';
+
+-- 040_internal/_unknown_body.sql
+create function preauth._unknown_body(r preauth.reservation) returns jsonb
+language sql immutable
+as $$
+  select jsonb_build_object('request_id', r.request_id, 'account_id', r.account_id, 'state', 'unknown', 'outcome', 'unknown',
+    'expires_at', preauth._time(r.expires_at), 'replayed', false)
+$$;
+comment on function preauth._unknown_body(preauth.reservation) is 'The reply to a settlement whose outcome is unknown.';
+
+-- 040_internal/_value_error.sql
+create function preauth._value_error(kind text, value jsonb) returns text
+language sql immutable
+as $$
+  select case kind
+    when 'id' then
+      case when jsonb_typeof(value) <> 'string' then 'must be a string'
+           when value #>> '{}' !~ '^[A-Za-z0-9_.:@/-]{1,128}$' then 'must be 1 to 128 characters of A-Z a-z 0-9 _ . : @ / -' end
+    when 'ttl' then
+      case when not preauth._is_amount(value) then 'must be a whole number'
+           when value::text::bigint not between 1 and 86400 then 'must be from 1 to 86400' end
+    when 'flag' then
+      case when jsonb_typeof(value) <> 'boolean' then 'must be true or false' end
+    when 'text' then
+      case when jsonb_typeof(value) <> 'string' then 'must be a string'
+           when value #>> '{}' !~ '^[^[:cntrl:]]+$' or length(value #>> '{}') > 256 then 'must be 1 to 256 characters, none of them a control character' end
+    when 'outcome' then
+      case when value not in ('"completed"', '"interrupted"', '"unknown"') then 'must be completed, interrupted or unknown' end
+    when 'action' then
+      case when value not in ('"settle"', '"release"', '"accept_overage"') then 'must be settle, release or accept_overage' end
+  end
+$$;
+comment on function preauth._value_error(text, jsonb) is 'What is wrong with a value of a kind; null when nothing is.';
+
+-- 040_internal/_verify_admissions.sql
+create function preauth._verify_admissions() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+language sql stable
+as $$
+  select 'hard_window_admitted_within_limit', w.account_id, w.window_id, null::text, '<= ' || w.limit_amount, a.admitted::text
+  from preauth.budget_window as w
+  join preauth.budget as b on b.budget_id = w.budget_id and b.enforcement = 'hard'
+  cross join lateral (
+    select coalesce(sum(case l.state when 'held' then l.amount else least(l.settled_amount, l.amount) end), 0) as admitted
+    from preauth.hold_line as l
+    where l.window_id = w.window_id and l.state in ('held', 'settled')
+      and not exists (
+        select from preauth.usage_event as u
+        where u.request_id = l.request_id and u.account_id = l.account_id and u.kind in ('late_charge', 'recorded_exception'))
+  ) as a
+  where a.admitted > w.limit_amount
+    and not exists (select from preauth.usage_event as u where u.window_id = w.window_id)
+    and not exists (select from preauth.change_log as c
+                    where c.subject = 'budget' and c.subject_id = b.owner || '/' || b.name and c.before ->> 'enforcement' <> 'hard')
+$$;
+comment on function preauth._verify_admissions() is
+  'Hard windows whose decisions let in more than the limit. Late charges, overages and recorded exceptions are no decisions; windows corrected or once not hard are left out.';
+
+-- 040_internal/_verify_lines.sql
+create function preauth._verify_lines() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+language sql stable
+as $$
+  select c.check_name, l.account_id, l.window_id, l.request_id, c.expected, c.actual
+  from preauth.hold_line as l
+  left join preauth.reservation as r on r.request_id = l.request_id and r.account_id = l.account_id
+  left join preauth.budget_window as w on w.window_id = l.window_id
+  left join preauth.budget as b on b.budget_id = w.budget_id
+  left join preauth.usage_event as u
+    on l.state = 'settled' and u.request_id = l.request_id and u.account_id = l.account_id and u.window_id is null
+  cross join lateral (values
+    ('line_has_reservation_and_window', 'true', (r.request_id is not null and w.window_id is not null)::text),
+    ('line_settled_what_its_event_says', coalesce(preauth._spent(u.amounts, b.unit), l.settled_amount)::text, l.settled_amount::text)
+  ) as c (check_name, expected, actual)
+  where c.expected <> c.actual
+$$;
+comment on function preauth._verify_lines() is 'Holds each line against its reservation, window and spend event; the mismatches.';
+
+-- 040_internal/_verify_reservations.sql
+create function preauth._verify_reservations() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+language sql stable
+as $$
+  with lines as (
+    select l.request_id, l.account_id, array_agg(distinct l.state order by l.state) as states
+    from preauth.hold_line as l group by l.request_id, l.account_id
+  ), spends as (
+    select u.request_id, u.account_id, count(*) as events, (array_agg(u.amounts))[1] as amounts
+    from preauth.usage_event as u where u.window_id is null
+    group by u.request_id, u.account_id
+  )
+  select c.check_name, r.account_id, null::bigint, r.request_id, c.expected, c.actual
+  from preauth.reservation as r
+  left join lines as l on l.request_id = r.request_id and l.account_id = r.account_id
+  left join spends as s on s.request_id = r.request_id and s.account_id = r.account_id
+  cross join lateral (values
+    ('line_states_agree_with_reservation', r.state || ' -> ' || preauth._line_states_allowed(r.state)::text,
+      case when coalesce(l.states, '{}') <@ preauth._line_states_allowed(r.state)
+        then r.state || ' -> ' || preauth._line_states_allowed(r.state)::text else l.states::text end),
+    ('settled_exactly_once', case when r.state = 'settled' then '1' else '0' end, coalesce(s.events, 0)::text),
+    ('settlement_is_what_its_event_says', case when r.state = 'settled' then coalesce(s.amounts, '{}')::text else '' end,
+      case when r.state = 'settled' then coalesce(r.closure -> 'amounts', '{}')::text else '' end)
+  ) as c (check_name, expected, actual)
+  where c.expected <> c.actual
+$$;
+comment on function preauth._verify_reservations() is 'Holds each reservation''s state against its lines and its one spend event; the mismatches.';
+
+-- 040_internal/_verify_tree.sql
+create function preauth._verify_tree() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+language sql stable
+as $$
+  select 'account_path_is_its_parents_plus_itself', a.account_id, null::bigint, null::text, (a.account_id || p.path)::text, a.path::text
+  from preauth.account as a
+  join preauth.account as p on p.account_id = a.parent_id
+  where a.path <> a.account_id || p.path
+  union all
+  select 'windows_of_a_budget_do_not_overlap', w.account_id, w.window_id, null::text, 'starts at or after ' || w.previous_ends_at, w.starts_at::text
+  from (
+    select x.*, max(x.ends_at) over (partition by x.account_id, x.budget_id order by x.starts_at rows between unbounded preceding and 1 preceding) as previous_ends_at
+    from preauth.budget_window as x
+  ) as w
+  where w.starts_at < w.previous_ends_at
+$$;
+comment on function preauth._verify_tree() is 'Accounts whose path is not their parent''s plus themselves, and windows that overlap.';
+
+-- 040_internal/_verify_windows.sql
+create function preauth._verify_windows() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+language sql stable
+as $$
+  with lines as (
+    select l.window_id,
+      coalesce(sum(l.amount) filter (where l.state = 'held'), 0) as held,
+      coalesce(sum(l.settled_amount), 0) as settled
+    from preauth.hold_line as l group by l.window_id
+  ), corrections as (
+    select u.window_id, sum((u.amounts ->> b.unit)::bigint) filter (where u.kind = 'adjustment') as adjusted,
+      (array_agg(u.amounts -> 'after' order by u.event_id desc) filter (where u.kind = 'limit_changed'))[1] as last_limit
+    from preauth.usage_event as u
+    join preauth.budget_window as w on w.window_id = u.window_id
+    join preauth.budget as b on b.budget_id = w.budget_id
+    group by u.window_id
+  )
+  select c.check_name, w.account_id, w.window_id, null::text, c.expected, c.actual
+  from preauth.budget_window as w
+  left join lines as l on l.window_id = w.window_id
+  left join corrections as k on k.window_id = w.window_id
+  cross join lateral (values
+    ('window_reserved_is_sum_of_held_lines', coalesce(l.held, 0)::text, w.reserved::text),
+    ('window_settled_is_sum_of_settled_lines_and_adjustments', (coalesce(l.settled, 0) + coalesce(k.adjusted, 0))::text, w.settled::text),
+    ('window_limit_is_the_initial_one_or_the_last_change', coalesce(k.last_limit, to_jsonb(w.initial_limit_amount), 'null')::text, coalesce(to_jsonb(w.limit_amount), 'null')::text)
+  ) as c (check_name, expected, actual)
+  where c.expected <> c.actual
+$$;
+comment on function preauth._verify_windows() is 'Recomputes each window''s figures from its lines and events; the mismatches.';
+
+-- 040_internal/_wanted.sql
+create function preauth._wanted(amounts jsonb, units text[]) returns bigint[]
+language sql immutable
+as $$ select array(select preauth._amount_of(amounts, u.unit) from unnest(units) with ordinality as u (unit, place) order by u.place) $$;
+comment on function preauth._wanted(jsonb, text[]) is 'What {unit: amount} asks of budgets in these units, place by place; null where it cannot be told.';
+
+-- 040_internal/_window_bounds.sql
+create function preauth._window_bounds(policy jsonb, zone text, at timestamptz, out window_key text, out starts_at timestamptz, out ends_at timestamptz)
+language plpgsql stable
+as $$
+begin
+  case policy ->> 'kind'
+    when 'calendar' then
+      select b.* into window_key, starts_at, ends_at from preauth._calendar_bounds(policy, zone, at) as b;
+    when 'fixed' then
+      starts_at := at;
+      ends_at := at + make_interval(secs => (policy ->> 'seconds')::integer);
+      window_key := 'fixed:' || preauth._time(at);
+    when 'lifetime' then
+      starts_at := '-infinity';
+      ends_at := 'infinity';
+      window_key := 'lifetime';
+  end case;
+end
+$$;
+comment on function preauth._window_bounds(jsonb, text, timestamptz) is 'Name and bounds of the window that a spend at an instant belongs to: the one place where kinds of windows are told apart.';
+
+-- 040_internal/_window_errors.sql
+create function preauth._window_errors(path text, value jsonb) returns jsonb
+language plpgsql immutable
+as $$
+declare
+  allowed text[];
+  errors jsonb;
+begin
+  if jsonb_typeof(value) is distinct from 'object' then
+    return preauth._error(path, 'must be an object with a kind');
+  end if;
+  allowed := case value ->> 'kind'
+    when 'calendar' then array['kind', 'period']
+      || case when value ->> 'period' = 'week' then array['week_start'] when value ->> 'period' in ('quarter', 'year') then array['year_start_month'] end
+    when 'fixed' then array['kind', 'seconds']
+    when 'lifetime' then array['kind']
+  end;
+  if allowed is null then
+    return preauth._error(path || '.kind', 'must be calendar, fixed or lifetime');
+  end if;
+  select jsonb_agg(preauth._error(path || '.' || f.name, 'does not belong to such a window') -> 0) into errors
+  from jsonb_object_keys(value) as f (name) where f.name <> all (allowed);
+  return nullif(coalesce(errors, '[]') || preauth._window_value_errors(path, value), '[]');
+end
+$$;
+comment on function preauth._window_errors(text, jsonb) is 'What is wrong with a window policy, as [{path, message}]; null when nothing is.';
+
+-- 040_internal/_window_policy.sql
+create function preauth._window_policy(value jsonb) returns jsonb
+language sql immutable
+as $$
+  select case
+      when value ->> 'period' = 'week' then '{"week_start": "monday"}'
+      when value ->> 'period' in ('quarter', 'year') then '{"year_start_month": 1}'
+      else '{}'
+    end::jsonb || value
+$$;
+comment on function preauth._window_policy(jsonb) is 'A well-formed window policy with its defaults written out.';
+
+-- 040_internal/_window_value_errors.sql
+create function preauth._window_value_errors(path text, value jsonb) returns jsonb
+language sql immutable
+as $$
+  select case
+      when value ->> 'kind' = 'calendar' and not coalesce(value -> 'period' in ('"hour"', '"day"', '"week"', '"month"', '"quarter"', '"year"'), false)
+        then preauth._error(path || '.period', 'must be hour, day, week, month, quarter or year')
+      else '[]' end
+    || case
+      when value ? 'week_start' and value -> 'week_start' not in ('"monday"', '"tuesday"', '"wednesday"', '"thursday"', '"friday"', '"saturday"', '"sunday"')
+        then preauth._error(path || '.week_start', 'must be a day of the week, monday to sunday')
+      else '[]' end
+    || case
+      when value ? 'year_start_month' and not (preauth._is_amount(value -> 'year_start_month') and (value -> 'year_start_month')::text::bigint between 1 and 12)
+        then preauth._error(path || '.year_start_month', 'must be from 1 to 12')
+      else '[]' end
+    || case
+      when value ->> 'kind' = 'fixed' and not coalesce(preauth._is_amount(value -> 'seconds') and (value -> 'seconds')::text::bigint between 1 and 31622400, false)
+        then preauth._error(path || '.seconds', 'must be from 1 to 31622400')
+      else '[]' end
+$$;
+comment on function preauth._window_value_errors(text, jsonb) is 'What is wrong with the values of a window policy, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_with_amounts.sql
+create function preauth._with_amounts(ask preauth._ask, amounts jsonb) returns preauth._ask
+language sql immutable
+as $$
+  select row(ask.n, ask.call, ask.request_id, ask.account_id, ask.body || jsonb_build_object('amounts', amounts),
+    ask.actor, ask.within, ask.dry_run, ask.twin, ask.errors)::preauth._ask
+$$;
+comment on function preauth._with_amounts(preauth._ask, jsonb) is 'The ask with its amounts written out.';
+
+-- 040_internal/_with_retry_after.sql
+create function preauth._with_retry_after(headers json, denial jsonb) returns json
+language sql immutable
+as $$
+  select (coalesce(headers::jsonb, '{}') || case
+    when denial ->> 'retry_after_ms' is null then '{}'
+    else jsonb_build_object('Retry-After', ceil((denial ->> 'retry_after_ms')::numeric / 1000)::bigint::text)
+  end)::json
+$$;
+comment on function preauth._with_retry_after(json, jsonb) is 'A denial''s headers: Retry-After is retry_after_ms in whole seconds, rounded up.';
+
+-- 040_internal/_write_expiries.sql
+create function preauth._write_expiries(due preauth.reservation[], closed preauth._closed[], at timestamptz) returns void
+language plpgsql
+as $$
+begin
+  insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor)
+  select r.account_id, r.request_id, 'settlement', preauth._chosen_amounts(r), 'expired', at, 'expiry'
+  from unnest(due) as r where r.on_expiry = 'charge'
+  order by r.request_id, r.account_id;
+  insert into preauth.reservation_event (request_id, account_id, event, occurred_at, actor)
+  select r.request_id, r.account_id, case r.on_expiry when 'keep' then 'kept' else 'lapsed' end, at, 'expiry'
+  from unnest(due) as r where r.on_expiry <> 'charge'
+  order by r.request_id, r.account_id;
+  update preauth.reservation as x
+  set state = case x.on_expiry when 'keep' then 'unknown' when 'charge' then 'settled' else 'lapsed' end,
+    closure = case x.on_expiry when 'charge' then preauth._expiry_settlement(r, array(
+      select c from unnest(closed) as c
+      where c.request_id = r.request_id and c.account_id = r.account_id and c.settled_amount is not null order by c.position), at) end
+  from unnest(due) as r
+  where x.request_id = r.request_id and x.account_id = r.account_id;
+end
+$$;
+comment on function preauth._write_expiries(preauth.reservation[], preauth._closed[], timestamptz) is 'States and events of expired reservations.';
+
+-- 040_internal/_write_settlements.sql
+create function preauth._write_settlements(asks preauth._ask[], replies preauth._answer[], at timestamptz) returns void
+language plpgsql
+as $$
+begin
+  insert into preauth.usage_event
+    (account_id, request_id, kind, amounts, overage, outcome, provider_request_id, occurred_at, actor, reason)
+  select a.account_id, a.request_id, case when (p.reply ->> 'late')::boolean then 'late_charge' else 'settlement' end,
+    a.body -> 'amounts', nullif(p.reply -> 'overage', '{}'), p.reply ->> 'outcome', a.body ->> 'provider_request_id', at, a.actor, a.body ->> 'reason'
+  from unnest(asks) as a
+  cross join lateral (select x.body::jsonb from unnest(replies) as x where x.n = a.n) as p (reply)
+  order by a.n;
+  update preauth.reservation as r
+  set state = 'settled', closure = x.body::jsonb
+  from unnest(asks) as a
+  join unnest(replies) as x on x.n = a.n
+  where r.request_id = a.request_id and r.account_id = a.account_id;
+end
+$$;
+comment on function preauth._write_settlements(preauth._ask[], preauth._answer[], timestamptz) is 'Appends the usage event of each settlement and keeps its reply for replays.';
+
+-- 050_api/account.sql
+create function preauth_api.account(account_id text, within text default null) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not preauth._is_within(account_id, within) then
+    return preauth._problem('forbidden', 'This key is bound to a subtree of accounts that this one is not in.');
+  end if;
+  return coalesce(
+    preauth._account_json(account_id) || jsonb_build_object('budgets', (
+      select coalesce(jsonb_agg(preauth._budget_json(b) order by b.name), '[]')
+      from preauth.budget as b where b.owner = 'account:' || account.account_id and b.retired_at is null and b.unit <> 'open_holds')),
+    preauth._problem('account_unknown', format('Account %s is not known.', account_id)));
+end
+$$;
+comment on function preauth_api.account(text, text) is 'An account with its own live budgets. within: the subtree the caller is bound to (null: any).';
+
+-- 050_api/balance.sql
+create function preauth_api.balance(account_id text, audit boolean default false, within text default null) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  at timestamptz := preauth._now();
+  account preauth.account;
+begin
+  select a.* into account from preauth.account as a where a.account_id = balance.account_id;
+  if account.account_id is null and within is null then
+    return preauth._problem('account_unknown', format('Account %s is not known.', balance.account_id));
+  end if;
+  if within is not null and not coalesce(within = any (account.path), false) then
+    return preauth._problem('forbidden', 'This key is bound to a subtree of accounts that this one is not in.');
+  end if;
+  return jsonb_build_object(
+    'account_id', account.account_id,
+    'as_of', preauth._time(at),
+    'windows', (
+      select coalesce(jsonb_agg(
+        preauth._balance_window(b.scope, b.zone, b.budget, audit or b.scope = account.account_id, at)
+        order by b.step, (b.budget).model nulls last, (b.budget).unit = 'open_holds', (b.budget).name), '[]')
+      from preauth._budgets_of(account.path) as b));
+end
+$$;
+comment on function preauth_api.balance(text, boolean, text) is
+  'Every current window that a spend of the account must fit, its own and its ancestors''. Amounts in each budget''s unit; the fill level of shared windows only with audit. within: the subtree the caller is bound to (null: any).';
+
+-- 050_api/cancel.sql
+create function preauth_api.cancel(
+  request_id text,
+  account_id text default null)
+returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._respond(a) from preauth._lifecycle_batch('cancel', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'account_id', account_id)), null, null) as a;
+end
+$$;
+comment on function preauth_api.cancel(text, text) is
+  'Notes that the user pressed Stop. The hold stays until it is settled or resolved: what was generated before is billed.';
+
+-- 050_api/cancel_many.sql
+create function preauth_api.cancel_many(items jsonb, actors text[] default null, within text[] default null)
+returns table (n integer, status integer, headers json, body json)
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query select a.* from preauth._lifecycle_batch('cancel', items, actors, within) as a;
+end
+$$;
+comment on function preauth_api.cancel_many(jsonb, text[], text[]) is
+  'Many cancel calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body. Raises PA001 unless items is such an array.';
+
+-- 050_api/charge.sql
+create function preauth_api.charge(
+  request_id text,
+  account_id text,
+  amounts jsonb default null,
+  model text default null,
+  session_id text default null,
+  labels jsonb default null,
+  record boolean default null)
+returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._respond(a) from preauth._reserve_batch('charge', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'account_id', account_id, 'amounts', amounts, 'model', model, 'session_id', session_id, 'labels', labels, 'record', record)), null, null) as a;
+end
+$$;
+comment on function preauth_api.charge(text, text, jsonb, text, text, jsonb, boolean) is
+  'Spends a known cost in one step: checked as reserve does and settled at once, or denied with nothing charged. record true: it was spent already; it is never refused, and flagged.';
+
+-- 050_api/charge_many.sql
+create function preauth_api.charge_many(items jsonb, actors text[] default null, within text[] default null)
+returns table (n integer, status integer, headers json, body json)
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query select a.* from preauth._reserve_batch('charge', items, actors, within) as a;
+end
+$$;
+comment on function preauth_api.charge_many(jsonb, text[], text[]) is
+  'Many charge calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body. Raises PA001 unless items is such an array.';
+
+-- 050_api/create_key.sql
+create function preauth_api.create_key(name text, role text, key_hash bytea, account_id text default null, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  made preauth.api_key;
+begin
+  if account_id is not null and not exists (select from preauth.account as a where a.account_id = create_key.account_id) then
+    return preauth._problem('reference_unknown', format('There is no account %s.', account_id), '{"field": "account_id"}');
+  end if;
+  insert into preauth.api_key (key_id, name, role, account_id, key_hash, created_at)
+  values ('key_' || replace(gen_random_uuid()::text, '-', ''), create_key.name, create_key.role, create_key.account_id, create_key.key_hash, preauth._now())
+  returning * into made;
+  perform preauth._log_change(actor, 'api_key', made.key_id, null, preauth._key_json(made), null);
+  return preauth._key_json(made);
+end
+$$;
+comment on function preauth_api.create_key(text, text, bytea, text, text) is
+  'Stores a key of the REST service by its SHA-256. role: spend, audit or admin; account_id: the subtree a spend key is bound to. Raises check_violation on another role or hash.';
+
+-- 050_api/delete_budget.sql
+create function preauth_api.delete_budget(account_id text, name text, actor text default null, reason text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  live bigint;
+begin
+  select b.budget_id into live from preauth.budget as b
+  where b.owner = 'account:' || delete_budget.account_id and b.name = delete_budget.name and b.unit <> 'open_holds' and b.retired_at is null
+  for update;
+  if live is null then
+    return preauth._problem('budget_unknown', format('Account %s has no budget %s.', account_id, name));
+  end if;
+  return jsonb_build_object('account_id', account_id, 'name', name, 'retired_at', preauth._time(preauth._retire_budget(live, actor, reason)));
+end
+$$;
+comment on function preauth_api.delete_budget(text, text, text, text) is 'Retires an account''s own budget: it no longer applies, its history is kept.';
+
+-- 050_api/expire_due.sql
+create function preauth_api.expire_due(max_count integer default 100) returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  at timestamptz := preauth._now();
+  due preauth._ask[] := array(
+    select row(0, 'expire', r.request_id, r.account_id, null, 'expiry', null, false, false, null)::preauth._ask
+    from preauth.reservation as r
+    where r.state in ('authorized', 'cancellation_requested') and r.expires_at <= at
+    order by r.expires_at
+    limit max_count
+    for no key update skip locked);
+begin
+  return preauth._expire(due, null, at);
+end
+$$;
+comment on function preauth_api.expire_due(integer) is
+  'Writes down what time has done to at most max_count holds: kept as unknown, lapsed, or charged at the hold. Any number of workers may call it; it skips what others have locked. Returns how many; call again while that is max_count.';
+
+-- 050_api/extend.sql
+create function preauth_api.extend(
+  request_id text,
+  ttl_seconds integer default null,
+  account_id text default null)
+returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._respond(a) from preauth._lifecycle_batch('extend', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'ttl_seconds', ttl_seconds, 'account_id', account_id)), null, null) as a;
+end
+$$;
+comment on function preauth_api.extend(text, integer, text) is
+  'Moves the end of a hold to ttl_seconds (1 to 86400) from now; never shortens. Returns the new expires_at; 409 hold_lapsed once its time has passed.';
+
+-- 050_api/extend_many.sql
+create function preauth_api.extend_many(items jsonb, actors text[] default null, within text[] default null)
+returns table (n integer, status integer, headers json, body json)
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query select a.* from preauth._lifecycle_batch('extend', items, actors, within) as a;
+end
+$$;
+comment on function preauth_api.extend_many(jsonb, text[], text[]) is
+  'Many extend calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body. Raises PA001 unless items is such an array.';
+
+-- 050_api/key_by_hash.sql
+create function preauth_api.key_by_hash(key_hash bytea) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (
+    select jsonb_build_object('key_id', k.key_id, 'role', k.role, 'account_id', k.account_id)
+    from preauth.api_key as k
+    where k.key_hash = key_by_hash.key_hash and k.revoked_at is null);
+end
+$$;
+comment on function preauth_api.key_by_hash(bytea) is 'The working key with this SHA-256; null if there is none.';
+
+-- 050_api/keys.sql
+create function preauth_api.keys() returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (select coalesce(jsonb_agg(preauth._key_json(k) order by k.created_at, k.key_id), '[]') from preauth.api_key as k);
+end
+$$;
+comment on function preauth_api.keys() is 'All keys, oldest first, revoked ones too.';
+
+-- 050_api/plan.sql
+create function preauth_api.plan(plan_id text) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return coalesce(preauth._plan_json(plan_id), preauth._problem('plan_unknown', format('There is no plan %s.', plan_id)));
+end
+$$;
+comment on function preauth_api.plan(text) is 'A plan with its live budgets.';
+
+-- 050_api/put_account.sql
+create function preauth_api.put_account(account_id text, body jsonb, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  errors jsonb := preauth._account_errors(account_id, body);
+  problem jsonb;
+  before jsonb;
+  wanted jsonb;
+begin
+  if errors <> '[]' then
+    return preauth._malformed(errors);
+  end if;
+  -- the tree is changed by one call at a time; decisions only read it
+  lock table preauth.account in share row exclusive mode;
+  problem := preauth._account_conflicts(account_id, body);
+  if problem is not null then
+    return problem;
+  end if;
+  before := preauth._account_json(account_id);
+  wanted := coalesce(before, '{"time_zone": "UTC", "status": "active"}') || body;
+  insert into preauth.account (account_id, path, time_zone, status, created_at)
+  values (put_account.account_id, array[put_account.account_id], 'UTC', 'active', preauth._now())
+  on conflict do nothing;
+  if (before ->> 'parent_id') is distinct from (wanted ->> 'parent_id') then
+    perform preauth._move_account(account_id, wanted ->> 'parent_id');
+  end if;
+  update preauth.account as a
+  set plan_id = wanted ->> 'plan_id', time_zone = wanted ->> 'time_zone', cycle_anchor = (wanted ->> 'cycle_anchor')::date,
+    status = wanted ->> 'status', max_open_holds = (wanted ->> 'max_open_holds')::integer
+  where a.account_id = put_account.account_id;
+  perform preauth._put_max_open_holds(account_id, (wanted ->> 'max_open_holds')::integer, actor, body ->> 'reason');
+  perform preauth._log_change(actor, 'account', account_id, before, preauth._account_json(account_id), body ->> 'reason');
+  return preauth._account_json(account_id);
+end
+$$;
+comment on function preauth_api.put_account(text, jsonb, text) is
+  'Makes an account or changes it. body: {plan_id, parent_id, time_zone, cycle_anchor, status, max_open_holds, reason}; what is left out stays as it is, null clears. Returns the account, or a problem with nothing written.';
+
+-- 050_api/put_budget.sql
+create function preauth_api.put_budget(account_id text, name text, body jsonb, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  budget jsonb := case when jsonb_typeof(body) = 'object' then body - array['apply', 'reason'] || jsonb_build_object('name', put_budget.name) end;
+  errors jsonb := preauth._budget_errors('', budget);
+begin
+  if budget is not null then
+    errors := errors || preauth._change_body_errors(body);
+    if body ? 'name' and body -> 'name' <> to_jsonb(put_budget.name) then
+      errors := errors || preauth._error('name', 'differs from the name in the path');
+    end if;
+  end if;
+  if errors <> '[]' then
+    return preauth._malformed(errors);
+  end if;
+  perform from preauth.account as a where a.account_id = put_budget.account_id for no key update;
+  if not found then
+    return preauth._problem('account_unknown', format('Account %s is not known.', put_budget.account_id));
+  end if;
+  return preauth._put_budget(null, account_id, budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason');
+end
+$$;
+comment on function preauth_api.put_budget(text, text, jsonb, text) is
+  'Makes or changes an account''s own budget. body: a budget without name, and apply (now, default, or next_window) and reason. Returns the budget, or a problem with nothing written.';
+
+-- 050_api/put_plan.sql
+create function preauth_api.put_plan(plan_id text, body jsonb, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  errors jsonb := preauth._plan_errors(plan_id, body);
+  before jsonb;
+begin
+  if errors <> '[]' then
+    return preauth._malformed(errors);
+  end if;
+  insert into preauth.plan (plan_id, created_at) values (put_plan.plan_id, preauth._now()) on conflict do nothing;
+  perform from preauth.plan as p where p.plan_id = put_plan.plan_id for update;
+  before := preauth._plan_json(plan_id);
+  perform from preauth.budget as b where b.owner = 'plan:' || put_plan.plan_id and b.retired_at is null order by b.budget_id for update;
+  perform preauth._retire_budget(b.budget_id, actor, body ->> 'reason')
+  from preauth.budget as b
+  where b.owner = 'plan:' || put_plan.plan_id and b.retired_at is null
+    and b.name not in (select n.budget ->> 'name' from jsonb_array_elements(body -> 'budgets') as n (budget));
+  perform preauth._put_budget(put_plan.plan_id, null, n.budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason')
+  from jsonb_array_elements(body -> 'budgets') as n (budget);
+  perform preauth._log_change(actor, 'plan', plan_id, nullif(before -> 'budgets', '[]'), preauth._plan_json(plan_id) -> 'budgets', body ->> 'reason');
+  return preauth._plan_json(plan_id);
+end
+$$;
+comment on function preauth_api.put_plan(text, jsonb, text) is
+  'Makes a plan or replaces its budgets. body: {budgets, apply: now (default) or next_window, reason}. Budgets left out are retired. Returns the plan, or a problem with nothing written.';
+
+-- 050_api/release.sql
+create function preauth_api.release(
+  request_id text,
+  reason text default null,
+  account_id text default null)
+returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._respond(a) from preauth._lifecycle_batch('release', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'reason', reason, 'account_id', account_id)), null, null) as a;
+end
+$$;
+comment on function preauth_api.release(text, text, text) is
+  'Gives a hold back: the provider definitely did no billable work. reason is required.';
+
+-- 050_api/release_many.sql
+create function preauth_api.release_many(items jsonb, actors text[] default null, within text[] default null)
+returns table (n integer, status integer, headers json, body json)
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query select a.* from preauth._lifecycle_batch('release', items, actors, within) as a;
+end
+$$;
+comment on function preauth_api.release_many(jsonb, text[], text[]) is
+  'Many release calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body. Raises PA001 unless items is such an array.';
+
+-- 050_api/reservation.sql
+create function preauth_api.reservation(request_id text, account_id text default null, within text default null) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  ask preauth._ask := row(1, 'reservation', request_id, account_id, null, null, within, false, false, null)::preauth._ask;
+  found record;
+begin
+  select * into found from preauth._locate(ask);
+  if found.problem is not null then
+    return preauth._lifecycle_refusal(ask, found.problem);
+  end if;
+  return preauth._reservation_json(r, preauth._now())
+  from preauth.reservation as r
+  where r.request_id = reservation.request_id and r.account_id = found.account_id;
+end
+$$;
+comment on function preauth_api.reservation(text, text, text) is
+  'A reservation: decision, state, lines, and its whole timeline. account_id may be left out while request_id names one. within: the subtree the caller is bound to (null: any).';
+
+-- 050_api/reserve.sql
+create function preauth_api.reserve(
+  request_id text,
+  account_id text,
+  amounts jsonb default null,
+  model text default null,
+  ttl_seconds integer default null,
+  alternatives jsonb default null,
+  session_id text default null,
+  labels jsonb default null,
+  dry_run boolean default null)
+returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._respond(a) from preauth._reserve_batch('reserve', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'account_id', account_id, 'amounts', amounts, 'model', model, 'ttl_seconds', ttl_seconds, 'alternatives', alternatives, 'session_id', session_id, 'labels', labels, 'dry_run', dry_run)), null, null) as a;
+end
+$$;
+comment on function preauth_api.reserve(text, text, jsonb, text, integer, jsonb, text, jsonb, boolean) is
+  'Authorizes a spend of up to amounts, or denies it: holds on every budget that applies, or on none. amounts: {unit: ceiling}, whole numbers. ttl_seconds: 1 to 86400, default 120. alternatives: [{model, amounts}] tried in order. Returns the authorization (decision authorized) or the denial (decision denied, with the status, the budget and its figures); a refusal has no decision and writes nothing. The same request_id again gives the same answer, replayed.';
+
+-- 050_api/reserve_many.sql
+create function preauth_api.reserve_many(items jsonb, actors text[] default null, within text[] default null)
+returns table (n integer, status integer, headers json, body json)
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query select a.* from preauth._reserve_batch('reserve', items, actors, within) as a;
+end
+$$;
+comment on function preauth_api.reserve_many(jsonb, text[], text[]) is
+  'Many reserve calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body. Raises PA001 unless items is such an array.';
+
+-- 050_api/resolve.sql
+create function preauth_api.resolve(
+  request_id text,
+  action text default null,
+  reason text default null,
+  account_id text default null,
+  amounts jsonb default null)
+returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._respond(a) from preauth._lifecycle_batch('resolve', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'action', action, 'reason', reason, 'account_id', account_id, 'amounts', amounts)), null, null) as a;
+end
+$$;
+comment on function preauth_api.resolve(text, text, text, text, jsonb) is
+  'A person ends a hold that is unknown or under overage review. action: settle (with amounts), release, or accept_overage (charge what was refused). reason is required and kept.';
+
+-- 050_api/resolve_many.sql
+create function preauth_api.resolve_many(items jsonb, actors text[] default null, within text[] default null)
+returns table (n integer, status integer, headers json, body json)
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query select a.* from preauth._lifecycle_batch('resolve', items, actors, within) as a;
+end
+$$;
+comment on function preauth_api.resolve_many(jsonb, text[], text[]) is
+  'Many resolve calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body. Raises PA001 unless items is such an array.';
+
+-- 050_api/revoke_key.sql
+create function preauth_api.revoke_key(key_id text, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  before preauth.api_key;
+  after preauth.api_key;
+begin
+  select k.* into before from preauth.api_key as k where k.key_id = revoke_key.key_id for update;
+  if before.key_id is null then
+    return preauth._problem('key_unknown', format('There is no key %s.', revoke_key.key_id));
+  end if;
+  update preauth.api_key as k set revoked_at = coalesce(k.revoked_at, preauth._now()) where k.key_id = revoke_key.key_id returning k.* into after;
+  perform preauth._log_change(actor, 'api_key', after.key_id, preauth._key_json(before), preauth._key_json(after), null);
+  return preauth._key_json(after);
+end
+$$;
+comment on function preauth_api.revoke_key(text, text) is 'Stops a key from working; again, nothing changes.';
+
+-- 050_api/settle.sql
+create function preauth_api.settle(
+  request_id text,
+  amounts jsonb default null,
+  account_id text default null,
+  provider_request_id text default null,
+  outcome text default null)
+returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._respond(a) from preauth._lifecycle_batch('settle', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'amounts', amounts, 'account_id', account_id, 'provider_request_id', provider_request_id, 'outcome', outcome)), null, null) as a;
+end
+$$;
+comment on function preauth_api.settle(text, jsonb, text, text, text) is
+  'Replaces a hold by what was really spent, exactly once. amounts: {unit: actual} for every unit held. outcome: completed (default), interrupted, or unknown (no amounts; the hold is kept). The same usage again gives the first reply, replayed; other usage is a 409 settlement_conflict.';
+
+-- 050_api/settle_many.sql
+create function preauth_api.settle_many(items jsonb, actors text[] default null, within text[] default null)
+returns table (n integer, status integer, headers json, body json)
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query select a.* from preauth._lifecycle_batch('settle', items, actors, within) as a;
+end
+$$;
+comment on function preauth_api.settle_many(jsonb, text[], text[]) is
+  'Many settle calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body. Raises PA001 unless items is such an array.';
+
+-- 050_api/verify.sql
+create function preauth_api.verify() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query
+    select * from preauth._verify_windows()
+    union all select * from preauth._verify_admissions()
+    union all select * from preauth._verify_reservations()
+    union all select * from preauth._verify_lines()
+    union all select * from preauth._verify_tree();
+end
+$$;
+comment on function preauth_api.verify() is 'Recomputes the whole ledger from its rows, from one snapshot, and returns each mismatch: none, or a page for the owner.';
+
+-- 090_grants.sql
+-- Functions are executable by everyone until that is taken away.
+revoke all on all functions in schema preauth from public;
+revoke all on all functions in schema preauth_api from public;
+revoke all on schema preauth from public;
+revoke all on schema preauth_api from public;
+
+commit;
