@@ -28,6 +28,7 @@ StopMode = Literal["smart", "fast", "immediate"]
 SIGNALS = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
 START_SECONDS = 300.0  # replaying the log after a crash can take a while
 STOP_SECONDS = 60.0
+JOIN_SECONDS = 30.0
 PORT_TRIES = 3
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
 USER = "postgres"
@@ -306,6 +307,21 @@ def _dsn(home: Home, state: State, database: str) -> str:
     return f"postgresql://{USER}@/{quote(database, safe='')}?host={host}&port={state.port}"
 
 
+def _running_dsn(home: Home, database: str) -> str:
+    """The URL of a server that another process runs, or is just about to."""
+    deadline = time.monotonic() + JOIN_SECONDS
+    while True:
+        try:
+            dsn = _dsn(home, home.read_state(), database)
+            psycopg.connect(dsn).close()
+        except psycopg.OperationalError as error:
+            if time.monotonic() > deadline:
+                raise PostgresError(f"the server in {home.root} does not answer: {error}") from None
+            time.sleep(0.2)
+        else:
+            return dsn
+
+
 @contextmanager
 def open_server(data_dir: Path, database: str = "preauth") -> Iterator[str]:
     """A URL of the embedded PostgreSQL in ``data_dir``: the running one, or one started for now."""
@@ -313,7 +329,7 @@ def open_server(data_dir: Path, database: str = "preauth") -> Iterator[str]:
     try:
         server.start()
     except AlreadyRunningError:
-        yield _dsn(server.home, server.home.read_state(), database)
+        yield _running_dsn(server.home, database)
         return
     try:
         yield server.dsn
