@@ -492,7 +492,7 @@ comment on function preauth._account_json(text) is 'An account as it is put and 
 
 -- 040_internal/_alternative_errors.sql
 create function preauth._alternative_errors(path text, value jsonb) returns jsonb
-language plpgsql immutable
+language plpgsql stable
 as $$
 declare
   errors jsonb := '[]'::jsonb;
@@ -518,7 +518,7 @@ comment on function preauth._alternative_errors(text, jsonb) is 'What is wrong w
 
 -- 040_internal/_alternatives_errors.sql
 create function preauth._alternatives_errors(path text, value jsonb) returns jsonb
-language plpgsql immutable
+language plpgsql stable
 as $$
 declare
   errors jsonb := '[]'::jsonb;
@@ -543,7 +543,7 @@ comment on function preauth._alternatives_errors(text, jsonb) is 'What is wrong 
 
 -- 040_internal/_amount_of.sql
 create function preauth._amount_of(amounts jsonb, unit text) returns bigint
-language sql immutable
+language sql stable
 as $$
   select case
     when amounts ? unit and unit <> 'open_holds' then (amounts ->> unit)::bigint
@@ -554,7 +554,7 @@ comment on function preauth._amount_of(jsonb, text) is 'What {unit: amount} asks
 
 -- 040_internal/_amounts_errors.sql
 create function preauth._amounts_errors(path text, value jsonb) returns jsonb
-language plpgsql immutable
+language plpgsql stable
 as $$
 begin
   if jsonb_typeof(value) <> 'object' then
@@ -580,7 +580,7 @@ comment on function preauth._amounts_errors(text, jsonb) is 'What is wrong with 
 
 -- 040_internal/_amounts_presence_errors.sql
 create function preauth._amounts_presence_errors(call text, item jsonb) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select case
     when call = 'settle' and (item ->> 'outcome') is not distinct from 'unknown' then
@@ -620,14 +620,22 @@ begin
   end if;
   return array(
     select row(
-      i.n, call, i.item ->> 'request_id', i.item ->> 'account_id', i.body, coalesce(actors[i.n], session_user), within[i.n],
+      i.n, call, i.request_id, i.account_id,
+      case when i.errors is null then preauth._normal_body(call, i.item) end,
+      coalesce(actors[i.n], session_user), within[i.n],
       i.errors is null and coalesce((i.item ->> 'dry_run')::boolean, false),
-      i.errors is null and row_number() over (partition by i.errors is null, i.item ->> 'request_id', i.item ->> 'account_id' order by i.n) > 1,
+      i.errors is null and row_number() over (partition by i.errors is null, i.request_id, i.account_id order by i.n) > 1,
       i.errors)::preauth._ask
     from (
-      select e.n, e.item, e.errors, case when e.errors is null then preauth._normal_body(call, e.item) end as body
-      from (select a.ordinality::integer as n, a.value as item, preauth._shape_errors(call, a.value) as errors
-            from jsonb_array_elements(items) with ordinality as a) as e
+      select a.ordinality::integer as n, a.value as item, a.value ->> 'request_id' as request_id, a.value ->> 'account_id' as account_id,
+        case when not coalesce(plain.fields and a.value ?& preauth._required_fields(call) and preauth._amounts_presence_errors(call, a.value) = '[]', false)
+          then preauth._shape_errors(call, a.value) end as errors
+      from jsonb_array_elements(items) with ordinality as a
+      cross join lateral (
+        select bool_and(preauth._is_plain(call, f.key, f.value)) as fields
+        from jsonb_each(case when jsonb_typeof(a.value) = 'object' then a.value end) as f
+      ) as plain
+      offset 0  -- so that each item is looked at once
     ) as i
     order by i.n);
 end
@@ -638,7 +646,7 @@ comment on function preauth._asks(text, jsonb, text[], text[]) is 'The items of 
 create function preauth._authorization(
   request_id text, account_id text, state text, model text, option_no smallint, lines json, expires_at timestamptz,
   over_limit boolean, replayed boolean, call text, recorded boolean, dry_run boolean) returns json
-language sql immutable
+language sql stable
 as $$
   select case
     when dry_run then json_build_object(
@@ -690,7 +698,7 @@ comment on function preauth._balance_window(text, text, preauth.budget, boolean,
 
 -- 040_internal/_budget_checks.sql
 create function preauth._budget_checks(body jsonb) returns table (place integer, field text, message text)
-language sql immutable
+language sql stable
 as $$
   select 0, f.name, 'is not a field of a budget'
   from jsonb_object_keys(body - array['name', 'unit', 'window', 'limit_amount', 'model', 'enforcement', 'overdraft_amount', 'overage', 'on_expiry']) as f (name)
@@ -716,7 +724,7 @@ comment on function preauth._budget_checks(jsonb) is 'Each check of a budget but
 
 -- 040_internal/_budget_errors.sql
 create function preauth._budget_errors(prefix text, body jsonb) returns jsonb
-language plpgsql immutable
+language plpgsql stable
 as $$
 declare
   errors jsonb;
@@ -734,7 +742,7 @@ comment on function preauth._budget_errors(text, jsonb) is 'What is wrong with a
 
 -- 040_internal/_budget_json.sql
 create function preauth._budget_json(budget preauth.budget) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select jsonb_build_object('name', budget.name, 'unit', budget.unit, 'window', budget.window_policy, 'limit_amount', budget.limit_amount,
     'model', budget.model, 'enforcement', budget.enforcement, 'overdraft_amount', budget.overdraft_amount,
@@ -822,7 +830,7 @@ comment on function preauth._cancel_round(preauth._ask[], timestamptz) is 'Cance
 
 -- 040_internal/_capacity.sql
 create function preauth._capacity(budget preauth.budget, limit_amount bigint) returns bigint
-language sql immutable
+language sql stable
 as $$
   select case budget.enforcement
     when 'observe' then null
@@ -833,7 +841,7 @@ comment on function preauth._capacity(preauth.budget, bigint) is 'The most that 
 
 -- 040_internal/_change_body_errors.sql
 create function preauth._change_body_errors(body jsonb) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select case when body ->> 'reason' is not null and preauth._value_error('text', body -> 'reason') is not null
       then preauth._error('reason', preauth._value_error('text', body -> 'reason')) else '[]' end
@@ -869,7 +877,7 @@ comment on function preauth._change_limits(bigint, bigint, text, text) is 'Gives
 
 -- 040_internal/_chosen_amounts.sql
 create function preauth._chosen_amounts(r preauth.reservation) returns jsonb
-language sql immutable
+language sql stable
 as $$ select case when r.option_no = 0 then r.body else r.body -> 'alternatives' -> (r.option_no - 1) end -> 'amounts' $$;
 comment on function preauth._chosen_amounts(preauth.reservation) is '{unit: ceiling} of the option that was authorized.';
 
@@ -990,7 +998,7 @@ comment on function preauth._decide(preauth._ask[], preauth._route[], preauth._s
 
 -- 040_internal/_denial.sql
 create function preauth._denial(ruling preauth._ruling, slot preauth._slot, fits_at timestamptz, at timestamptz) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select jsonb_build_object(
     'reason', ruling.verdict,
@@ -1026,7 +1034,7 @@ comment on function preauth._denial_body(text, text, jsonb, boolean) is 'The bod
 
 -- 040_internal/_denial_detail.sql
 create function preauth._denial_detail(account_id text, denial jsonb) returns text
-language sql immutable
+language sql stable
 as $$
   select case denial ->> 'reason'
     when 'account_unknown' then format('Account %s is not known.', account_id)
@@ -1055,7 +1063,7 @@ comment on function preauth._denial_status(jsonb) is '429, or 402 when waiting c
 
 -- 040_internal/_error.sql
 create function preauth._error(path text, message text) returns jsonb
-language sql immutable
+language sql stable
 as $$ select jsonb_build_array(jsonb_build_object('path', path, 'message', message)) $$;
 comment on function preauth._error(text, text) is 'One entry of a malformed request''s errors.';
 
@@ -1089,13 +1097,13 @@ comment on function preauth._expire(preauth._ask[], text, timestamptz) is
 
 -- 040_internal/_expiry.sql
 create function preauth._expiry(ask preauth._ask, at timestamptz) returns timestamptz
-language sql immutable
+language sql stable
 as $$ select at + make_interval(secs => (ask.body ->> 'ttl_seconds')::integer) $$;
 comment on function preauth._expiry(preauth._ask, timestamptz) is 'When a hold made at an instant expires; null for a charge.';
 
 -- 040_internal/_expiry_closing.sql
 create function preauth._expiry_closing(r preauth.reservation, line preauth.hold_line, at timestamptz) returns preauth._closing
-language sql immutable
+language sql stable
 as $$
   select case
     when line.lapses_at <= at then row(line.request_id, line.account_id, line.position, 'lapsed', null)::preauth._closing
@@ -1162,7 +1170,7 @@ comment on function preauth._extend_round(preauth._ask[], timestamptz) is 'Exten
 
 -- 040_internal/_field_errors.sql
 create function preauth._field_errors(call text, field text, value jsonb) returns jsonb
-language plpgsql immutable
+language plpgsql stable
 as $$
 declare
   kind text := preauth._field_kind(call, field);
@@ -1189,7 +1197,7 @@ comment on function preauth._field_errors(text, text, jsonb) is 'What is wrong w
 
 -- 040_internal/_field_kind.sql
 create function preauth._field_kind(call text, field text) returns text
-language sql immutable
+language sql stable
 as $$
   select case field
     when 'request_id' then 'id'
@@ -1238,7 +1246,7 @@ comment on function preauth._find_routes(text[], text[], timestamptz) is 'The ro
 
 -- 040_internal/_first_shortage.sql
 create function preauth._first_shortage(slots preauth._slot[], reserved bigint[], places integer[], wanted bigint[]) returns integer
-language plpgsql immutable
+language plpgsql stable
 as $$
 begin
   for k in 1 .. cardinality(places) loop
@@ -1271,39 +1279,54 @@ $$;
 comment on function preauth._fits_at(integer[], bigint[], preauth._slot[], bigint[], preauth._line[], timestamptz[], timestamptz) is
   'The earliest instant at which a request fits every slot it asks of if nothing else is spent; null if never. expiries: by item, of the holds about to be recorded.';
 
--- 040_internal/_fresh_answer.sql
-create function preauth._fresh_answer(
-  ask preauth._ask, ruling preauth._ruling, lines preauth._line[], slots preauth._slot[], places integer[], reserved bigint[], at timestamptz)
-returns preauth._answer
-language plpgsql immutable
+-- 040_internal/_fresh_authorizations.sql
+create function preauth._fresh_authorizations(
+  asks preauth._ask[], slots preauth._slot[], rulings preauth._ruling[], lines preauth._line[], recorded integer[], at timestamptz)
+returns setof preauth._answer
+language sql stable
 as $$
-declare
-  body json;
-  available bigint[];
-begin
-  if ruling.denial is not null then
-    available := array(select (slots[p.place]).limit_amount - (slots[p.place]).settled - reserved[p.place]
-                       from unnest(places) with ordinality as p (place, i) order by p.i);
-    return row(ask.n, preauth._denial_status(ruling.denial),
-      preauth._with_retry_after(preauth._tightest_headers(ask.account_id, slots, places, available, at), ruling.denial),
-      preauth._denial_body(ask.request_id, ask.account_id, ruling.denial, false)::json);
-  end if;
-  select preauth._authorization(
-      ask.request_id, ask.account_id, case when ask.call = 'charge' then 'settled' else 'authorized' end,
-      coalesce(ask.body -> 'alternatives' -> (ruling.option_no - 1) ->> 'model', ask.body ->> 'model'),
-      ruling.option_no, coalesce(json_agg(preauth._hold_line_json(
-        ask.account_id, s.budget, s.scope, s.unit, s.window_key, l.amount, l.available_after) order by l.position), '[]'),
-      preauth._expiry(ask, at), coalesce(bool_or(l.available_after < 0), false), false,
-      ask.call, coalesce((ask.body ->> 'record')::boolean, false), ask.dry_run),
-    array_agg(l.available_after order by l.position), array_agg(l.slot order by l.position)
-  into body, available, places
-  from unnest(lines) as l
-  cross join lateral (select (slots[l.slot]).*) as s;
-  return row(ask.n, 200, preauth._tightest_headers(ask.account_id, slots, places, available, at), body);
-end
+  select a.n, 200, l.headers, preauth._authorization(
+    a.request_id, a.account_id, case a.call when 'charge' then 'settled' else 'authorized' end,
+    coalesce(a.body -> 'alternatives' -> (r.option_no - 1) ->> 'model', a.body ->> 'model'), r.option_no, coalesce(l.lines, '[]'),
+    preauth._expiry(a, at), coalesce(l.over_limit, false), false, a.call, coalesce((a.body ->> 'record')::boolean, false), a.dry_run)
+  from unnest(rulings) as r
+  join unnest(asks) as a on a.n = r.n
+  left join (
+    select x.n,
+      json_agg(preauth._hold_line_json(k.account_id, s.budget, s.scope, s.unit, s.window_key, x.amount, x.available_after) order by x.position) as lines,
+      bool_or(x.available_after < 0) as over_limit,
+      (array_agg(preauth._rate_limit_headers(s.budget, s.limit_amount, x.available_after, s.starts_at, s.ends_at, at)
+        order by x.available_after::numeric / greatest(s.limit_amount, 1), s.budget)
+        filter (where s.scope = k.account_id and s.limit_amount is not null))[1] as headers
+    from unnest(lines) as x
+    join unnest(asks) as k on k.n = x.n
+    join unnest(slots) with ordinality as s on s.ordinality = x.slot
+    group by x.n
+  ) as l on l.n = r.n
+  where r.verdict = 'authorized' and (a.dry_run or a.n = any (recorded))
 $$;
-comment on function preauth._fresh_answer(preauth._ask, preauth._ruling, preauth._line[], preauth._slot[], integer[], bigint[], timestamptz) is
-  'The answer to an item that was decided just now.';
+comment on function preauth._fresh_authorizations(preauth._ask[], preauth._slot[], preauth._ruling[], preauth._line[], integer[], timestamptz) is
+  'The answers to the items that were authorized just now, with the rate limit headers of each account''s own budget with the smallest share left.';
+
+-- 040_internal/_fresh_denial.sql
+create function preauth._fresh_denial(
+  ask preauth._ask, denial jsonb, routes preauth._route[], slots preauth._slot[], reserved bigint[], at timestamptz)
+returns preauth._answer
+language sql stable
+as $$
+  select row(ask.n, preauth._denial_status(denial),
+    preauth._with_retry_after((
+      select preauth._rate_limit_headers(s.budget, s.limit_amount, s.limit_amount - s.settled - reserved[s.ordinality], s.starts_at, s.ends_at, at)
+      from unnest(routes) as r
+      join unnest(slots) with ordinality as s on s.window_id = any (r.window_ids)
+      where r.account_id = ask.account_id and r.model is not distinct from (ask.body ->> 'model')
+        and s.scope = ask.account_id and s.limit_amount is not null
+      order by (s.limit_amount - s.settled - reserved[s.ordinality])::numeric / greatest(s.limit_amount, 1), s.budget
+      limit 1), denial),
+    preauth._denial_body(ask.request_id, ask.account_id, denial, false)::json)::preauth._answer
+$$;
+comment on function preauth._fresh_denial(preauth._ask, jsonb, preauth._route[], preauth._slot[], bigint[], timestamptz) is
+  'The answer to an item that was denied just now, with the rate limit headers of the account''s own budget with the smallest share left.';
 
 -- 040_internal/_give_back.sql
 -- The lines are locked in the order of their keys, as _extend_round locks them; the window is locked already.
@@ -1349,7 +1372,7 @@ comment on function preauth._hold(bigint[], bigint[], bigint[]) is 'Adds to each
 
 -- 040_internal/_hold_line_json.sql
 create function preauth._hold_line_json(account_id text, budget text, scope text, unit text, window_key text, amount bigint, available bigint) returns json
-language sql immutable
+language sql stable
 as $$
   select case when scope = account_id
     then json_build_object('budget', budget, 'scope', scope, 'unit', unit, 'window', window_key, 'amount', amount, 'available', available)
@@ -1373,23 +1396,26 @@ begin
   select array_agg(w.window_id), array_agg(w.amount), array_agg(w.capacity) into window_ids, amounts, capacities
   from (
     select slots[l.slot].window_id as window_id, sum(l.amount)::bigint as amount,
-      case when not bool_or(coalesce((asks[l.n].body ->> 'record')::boolean, false)) then slots[l.slot].capacity end as capacity
+      case when not bool_or(coalesce((a.body ->> 'record')::boolean, false)) then slots[l.slot].capacity end as capacity
     from unnest(lines) as l
+    join unnest(asks) as a on a.n = l.n
     group by l.slot
     having sum(l.amount) > 0
   ) as w;
   perform preauth._hold(coalesce(window_ids, '{}'), amounts, capacities);
   insert into preauth.hold_line (request_id, account_id, position, window_id, amount, available_after, state, lapses_at)
-  select asks[l.n].request_id, asks[l.n].account_id, l.position, slots[l.slot].window_id, l.amount, l.available_after, 'held',
-    case when slots[l.slot].on_expiry = 'release' then preauth._expiry(asks[l.n], at) end
-  from unnest(lines) as l;
+  select a.request_id, a.account_id, l.position, s.window_id, l.amount, l.available_after, 'held',
+    case when s.on_expiry = 'release' then preauth._expiry(a, at) end
+  from unnest(lines) as l
+  join unnest(asks) as a on a.n = l.n
+  join unnest(slots) with ordinality as s on s.ordinality = l.slot;
 end
 $$;
 comment on function preauth._hold_lines(preauth._ask[], preauth._line[], preauth._slot[], timestamptz) is 'Adds the lines to their windows, one update a window, and writes them.';
 
 -- 040_internal/_id_pattern.sql
 create function preauth._id_pattern() returns text
-language sql immutable
+language sql stable
 as $$ select '^[A-Za-z0-9_.:@/-]{1,128}$' $$;
 comment on function preauth._id_pattern() is 'Form of request_id, account_id, session_id and model.';
 
@@ -1411,8 +1437,9 @@ begin
     from unnest(rulings) as r
     join unnest(asks) as a on a.n = r.n
     left join (
-      select l.n, preauth._strictest_expiry(array_agg(slots[l.slot].on_expiry)) as on_expiry
+      select l.n, preauth._strictest_expiry(array_agg(s.on_expiry)) as on_expiry
       from unnest(lines) as l
+      join unnest(slots) with ordinality as s on s.ordinality = l.slot
       group by l.n
     ) as e on e.n = r.n
     where (r.verdict = 'authorized' or r.denial is not null) and not a.dry_run
@@ -1422,8 +1449,9 @@ begin
   )
   select array_agg(r.n) into recorded
   from unnest(rulings) as r
-  join inserted as i on i.request_id = asks[r.n].request_id and i.account_id = asks[r.n].account_id
-  where (r.verdict = 'authorized' or r.denial is not null) and not asks[r.n].dry_run;
+  join unnest(asks) as a on a.n = r.n
+  join inserted as i on i.request_id = a.request_id and i.account_id = a.account_id
+  where (r.verdict = 'authorized' or r.denial is not null) and not a.dry_run;
   return coalesce(recorded, '{}');
 end
 $$;
@@ -1445,7 +1473,7 @@ comment on function preauth._instant(timestamp, text) is 'The first instant at w
 
 -- 040_internal/_is_amount.sql
 create function preauth._is_amount(value jsonb) returns boolean
-language sql immutable
+language sql stable
 as $$
   select case when jsonb_typeof(value) = 'number' and value::text ~ '^[0-9]{1,16}$' then value::text::bigint <= 9007199254740991 else false end
 $$;
@@ -1453,7 +1481,7 @@ comment on function preauth._is_amount(jsonb) is 'A whole JSON number from 0 to 
 
 -- 040_internal/_is_date.sql
 create function preauth._is_date(value jsonb) returns boolean
-language plpgsql immutable
+language plpgsql stable
 as $$
 begin
   return jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'
@@ -1466,7 +1494,7 @@ comment on function preauth._is_date(jsonb) is 'Whether the value is a calendar 
 
 -- 040_internal/_is_decided.sql
 create function preauth._is_decided(n integer, asks preauth._ask[], rulings preauth._ruling[]) returns boolean
-language sql immutable
+language sql stable
 as $$
   select exists (
     select from unnest(rulings) as r
@@ -1478,11 +1506,30 @@ comment on function preauth._is_decided(integer, preauth._ask[], preauth._ruling
 
 -- 040_internal/_is_denial.sql
 create function preauth._is_denial(verdict text) returns boolean
-language sql immutable
+language sql stable
 as $$
   select verdict in ('budget_exhausted', 'exceeds_limit', 'too_many_holds', 'account_unknown', 'account_suspended', 'no_budget')
 $$;
 comment on function preauth._is_denial(text) is 'Whether a verdict is a denial, which is recorded and final for its request_id; other refusals leave no trace.';
+
+-- 040_internal/_is_plain.sql
+create function preauth._is_plain(call text, field text, value jsonb) returns boolean
+language sql stable
+as $$
+  select case
+    when value = 'null' then field <> all (preauth._required_fields(call))
+    else case preauth._field_kind(call, field)
+      when 'id' then jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[A-Za-z0-9_.:@/-]{1,128}$'
+      when 'amounts' then jsonb_typeof(value) = 'object' and value <> '{}' and length(value::text) < 200
+        and position('.' in value::text) = 0
+        and not value @? '$.keyvalue() ? (!(@.key like_regex "^[a-z][a-z0-9_]{0,31}$") || @.value.type() <> "number" || @.value < 0 || @.value > 9007199254740991)'
+      when 'ttl' then preauth._is_amount(value) and value::text::bigint between 1 and 86400
+      else false
+    end
+  end
+$$;
+comment on function preauth._is_plain(text, text, jsonb) is
+  'Whether a field is certainly well-formed, by one cheap look at what most calls send; when false, preauth._field_errors looks properly.';
 
 -- 040_internal/_is_time_zone.sql
 create function preauth._is_time_zone(value jsonb) returns boolean
@@ -1504,7 +1551,7 @@ comment on function preauth._is_within(text, text) is 'Whether an account lies i
 
 -- 040_internal/_key_json.sql
 create function preauth._key_json(key preauth.api_key) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select jsonb_build_object('key_id', key.key_id, 'name', key.name, 'role', key.role, 'account_id', key.account_id,
     'created_at', preauth._time(key.created_at), 'revoked_at', preauth._time(key.revoked_at))
@@ -1513,7 +1560,7 @@ comment on function preauth._key_json(preauth.api_key) is 'A key as it is read: 
 
 -- 040_internal/_labels_errors.sql
 create function preauth._labels_errors(path text, value jsonb) returns jsonb
-language plpgsql immutable
+language plpgsql stable
 as $$
 begin
   if jsonb_typeof(value) <> 'object' then
@@ -1587,7 +1634,7 @@ comment on function preauth._lifecycle_batch(text, jsonb, text[], text[]) is
 
 -- 040_internal/_lifecycle_refusal.sql
 create function preauth._lifecycle_refusal(ask preauth._ask, code text, more text default null) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select case
     when code in ('malformed', 'forbidden') then preauth._refusal(ask, code)
@@ -1630,7 +1677,7 @@ comment on function preauth._lifecycle_round(text, preauth._ask[]) is 'One call 
 
 -- 040_internal/_line_states_allowed.sql
 create function preauth._line_states_allowed(reservation_state text) returns text[]
-language sql immutable
+language sql stable
 as $$
   select case reservation_state
     when 'denied' then array[]::text[]
@@ -1759,7 +1806,7 @@ comment on function preauth._log_change(text, text, text, jsonb, jsonb, text) is
 
 -- 040_internal/_malformed.sql
 create function preauth._malformed(errors jsonb) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select preauth._problem('malformed', 'See errors: each names a field and what is wrong with it.', jsonb_build_object('errors', errors))
 $$;
@@ -1804,25 +1851,15 @@ comment on function preauth._mark_unknown(preauth._ask, timestamptz) is 'The pro
 
 -- 040_internal/_max_amount.sql
 create function preauth._max_amount() returns bigint
-language sql immutable
+language sql stable
 as $$ select 9007199254740991 $$;
 comment on function preauth._max_amount() is '2^53-1: the largest amount that every JSON client reads exactly.';
 
 -- 040_internal/_may_close.sql
 create function preauth._may_close(state text, next_state text) returns boolean
-language sql immutable
+language sql stable
 as $$ select state = 'held' or (state in ('released', 'lapsed') and next_state = 'settled') $$;
 comment on function preauth._may_close(text, text) is 'A held line may be settled, released or lapse; what was given back may still be settled, late. A settled line never changes.';
-
--- 040_internal/_missing_unit.sql
-create function preauth._missing_unit(wanted bigint[], units text[], hard boolean[]) returns text
-language sql immutable
-as $$
-  select w.unit from unnest(wanted, units, hard) with ordinality as w (amount, unit, hard, place)
-  where w.hard and w.amount is null
-  order by w.place limit 1
-$$;
-comment on function preauth._missing_unit(bigint[], text[], boolean[]) is 'The first unit that a hard budget counts and the request does not tell; null when none.';
 
 -- 040_internal/_move.sql
 create function preauth._move(closed preauth._closed[]) returns setof preauth._closed
@@ -1871,7 +1908,7 @@ comment on function preauth._move_account(text, text) is 'Puts an account, and a
 
 -- 040_internal/_normal_body.sql
 create function preauth._normal_body(call text, item jsonb) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select case when call = 'reserve' then '{"ttl_seconds": 120}' else '{}' end::jsonb
     || jsonb_strip_nulls(item - array['request_id', 'account_id', 'dry_run'])
@@ -1919,7 +1956,7 @@ comment on function preauth._open_accounts(text[], timestamptz) is 'Creates the 
 
 -- 040_internal/_open_verdict.sql
 create function preauth._open_verdict(r preauth.reservation, at timestamptz) returns text
-language sql immutable
+language sql stable
 as $$
   select case preauth._state_at(r, at)
     when 'denied' then 'not_authorized'
@@ -1971,7 +2008,7 @@ comment on function preauth._open_windows(text[], text[], timestamptz) is 'Makes
 -- 040_internal/_options.sql
 create function preauth._options(body jsonb)
 returns table (option_no smallint, model text, amounts jsonb)
-language sql immutable
+language sql stable
 as $$
   select 0::smallint, body ->> 'model', body -> 'amounts'
   union all
@@ -1980,9 +2017,28 @@ as $$
 $$;
 comment on function preauth._options(jsonb) is 'What a request asks for, in the order of trying: 0 is the request itself, k its k-th alternative (for the same model unless it names another).';
 
+-- 040_internal/_other_answer.sql
+create function preauth._other_answer(
+  ask preauth._ask, ruling preauth._ruling, routes preauth._route[], slots preauth._slot[], reserved bigint[], is_fresh boolean, at timestamptz)
+returns preauth._answer
+language plpgsql stable
+as $$
+begin
+  if ruling.verdict in ('malformed', 'forbidden', 'amount_missing') then
+    return preauth._problem_answer(ask.n, preauth._refusal(ask, ruling.verdict, ruling.detail));
+  elsif is_fresh and ruling.denial is not null then
+    return preauth._fresh_denial(ask, ruling.denial, routes, slots, reserved, at);
+  else
+    return preauth._recorded_answer(ask, at);
+  end if;
+end
+$$;
+comment on function preauth._other_answer(preauth._ask, preauth._ruling, preauth._route[], preauth._slot[], bigint[], boolean, timestamptz) is
+  'The answer to an item that was not authorized just now: refused, denied, or decided before.';
+
 -- 040_internal/_period_key.sql
 create function preauth._period_key(policy jsonb, local_start timestamp) returns text
-language sql immutable
+language sql stable
 as $$
   select case policy ->> 'period'
     when 'hour' then to_char(local_start, 'YYYY-MM-DD"T"HH24')
@@ -1999,7 +2055,7 @@ comment on function preauth._period_key(jsonb, timestamp) is 'Name of a calendar
 
 -- 040_internal/_period_length.sql
 create function preauth._period_length(policy jsonb) returns interval
-language sql immutable
+language sql stable
 as $$
   select case policy ->> 'period'
     when 'hour' then interval '1 hour'
@@ -2014,7 +2070,7 @@ comment on function preauth._period_length(jsonb) is 'Length of a calendar perio
 
 -- 040_internal/_period_start.sql
 create function preauth._period_start(policy jsonb, local_time timestamp) returns timestamp
-language sql immutable
+language sql stable
 as $$
   select case policy ->> 'period'
     when 'hour' then date_trunc('hour', local_time)
@@ -2033,7 +2089,7 @@ comment on function preauth._period_start(jsonb, timestamp) is 'Local time at wh
 
 -- 040_internal/_plain_verdict.sql
 create function preauth._plain_verdict(prior text, replayed boolean, enforced boolean, wanted bigint[], missing_unit text) returns text
-language sql immutable
+language sql stable
 as $$
   select case
     when prior in ('malformed', 'forbidden', 'recorded') then prior
@@ -2048,7 +2104,7 @@ comment on function preauth._plain_verdict(text, boolean, boolean, bigint[], tex
 
 -- 040_internal/_plan_errors.sql
 create function preauth._plan_errors(plan_id text, body jsonb) returns jsonb
-language plpgsql immutable
+language plpgsql stable
 as $$
 declare
   errors jsonb;
@@ -2089,7 +2145,7 @@ comment on function preauth._plan_json(text) is 'A plan with its live budgets; n
 
 -- 040_internal/_prior_verdict.sql
 create function preauth._prior_verdict(ask preauth._ask, route preauth._route, on_record boolean) returns text
-language sql immutable
+language sql stable
 as $$
   select case
     when ask.errors is not null then 'malformed'
@@ -2104,7 +2160,7 @@ comment on function preauth._prior_verdict(preauth._ask, preauth._route, boolean
 
 -- 040_internal/_problem.sql
 create function preauth._problem(code text, detail text, more jsonb default '{}') returns jsonb
-language sql immutable
+language sql stable
 as $$
   select jsonb_build_object(
     'type', 'https://preauth.dev/problems/' || code,
@@ -2138,7 +2194,7 @@ comment on function preauth._problem(text, text, jsonb) is 'A refusal as problem
 
 -- 040_internal/_problem_answer.sql
 create function preauth._problem_answer(n integer, problem jsonb) returns preauth._answer
-language sql immutable
+language sql stable
 as $$ select row(n, (problem ->> 'status')::integer, null, problem::json)::preauth._answer $$;
 comment on function preauth._problem_answer(integer, jsonb) is 'An item''s answer from a problem.';
 
@@ -2234,18 +2290,22 @@ as $$
     a.n, o.option_no, o.option_no = coalesce(jsonb_array_length(a.body -> 'alternatives'), 0), a.twin, a.dry_run,
     not coalesce((a.body ->> 'record')::boolean, false),
     preauth._prior_verdict(a, r, x.request_id is not null),
-    preauth._missing_unit(w.wanted, r.units, r.hard),
-    w.wanted,
-    array(select array_position(slot_ids, p.window_id) from unnest(r.window_ids) with ordinality as p (window_id, place) order by p.place)
+    w.missing_unit, coalesce(w.wanted, '{}'), coalesce(w.places, '{}')
   from unnest(asks) as a
   cross join lateral preauth._options(a.body) as o
   left join unnest(routes) as r on r.account_id = a.account_id and r.model is not distinct from o.model
   left join preauth.reservation as x on x.request_id = a.request_id and x.account_id = a.account_id
-  cross join lateral (select preauth._wanted(o.amounts, r.units)) as w (wanted)
+  cross join lateral (
+    select
+      array_agg(preauth._amount_of(o.amounts, u.unit) order by u.ordinality) as wanted,
+      array_agg(array_position(slot_ids, u.window_id) order by u.ordinality) as places,
+      (array_agg(u.unit order by u.ordinality) filter (where u.hard and preauth._amount_of(o.amounts, u.unit) is null))[1] as missing_unit
+    from unnest(r.window_ids, r.units, r.hard) with ordinality as u (window_id, unit, hard)
+  ) as w
   order by a.n, o.option_no
 $$;
 comment on function preauth._questions(preauth._ask[], preauth._route[], bigint[]) is
-  'Each item''s options in the order of trying, with what each asks of which slot, and the verdict where no budget need be looked at.';
+  'Each item''s options in the order of trying: what each asks of which slot (null: it cannot be told), the first unit that a hard budget counts and the option does not tell, and the verdict where no budget need be looked at.';
 
 -- 040_internal/_raise.sql
 create function preauth._raise(code text, message text, detail jsonb default null) returns void
@@ -2260,7 +2320,7 @@ comment on function preauth._raise(text, text, jsonb) is 'PA001: misuse; PA002: 
 -- 040_internal/_rate_limit_headers.sql
 -- Structured field integers have at most 15 digits.
 create function preauth._rate_limit_headers(budget text, limit_amount bigint, available bigint, starts_at timestamptz, ends_at timestamptz, at timestamptz) returns json
-language sql immutable
+language sql stable
 as $$
   select case when limit_amount is not null then json_build_object(
     'RateLimit-Policy', format('"%s";q=%s', budget, least(limit_amount, 999999999999999))
@@ -2329,7 +2389,7 @@ comment on function preauth._recorded_authorization(preauth.reservation, timesta
 
 -- 040_internal/_refusal.sql
 create function preauth._refusal(ask preauth._ask, code text, detail text default null) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select preauth._problem(code,
       case code
@@ -2438,7 +2498,7 @@ comment on function preauth._release_round(preauth._ask[], timestamptz) is 'Rele
 
 -- 040_internal/_release_verdict.sql
 create function preauth._release_verdict(call text, r preauth.reservation, at timestamptz) returns text
-language sql immutable
+language sql stable
 as $$
   select case preauth._state_at(r, at)
     when 'denied' then 'not_authorized'
@@ -2453,7 +2513,7 @@ comment on function preauth._release_verdict(text, preauth.reservation, timestam
 
 -- 040_internal/_required_fields.sql
 create function preauth._required_fields(call text) returns text[]
-language sql immutable
+language sql stable
 as $$
   select case call
     when 'reserve' then array['request_id', 'account_id', 'amounts']
@@ -2504,28 +2564,15 @@ create function preauth._reserve_answers(
 returns setof preauth._answer
 language plpgsql
 as $$
-declare
-  slot_ids bigint[] := array(select s.window_id from unnest(slots) as s);
-  item record;
 begin
-  for item in
-    select a as ask, r as ruling, l.lines,
-      array(select array_position(slot_ids, w) from unnest(t.window_ids) as w) as places,
-      a.dry_run or r.n = any (recorded) as is_fresh
-    from unnest(rulings) as r
+  return query
+    select f.* from preauth._fresh_authorizations(asks, slots, rulings, lines, recorded, at) as f
+    union all
+    select o.* from unnest(rulings) as r
     join unnest(asks) as a on a.n = r.n
-    left join unnest(routes) as t on t.account_id = a.account_id and t.model is not distinct from (a.body ->> 'model')
-    left join (select x.n, array_agg(x) as lines from unnest(lines) as x group by x.n) as l on l.n = r.n
-    order by r.n
-  loop
-    if (item.ruling).verdict in ('malformed', 'forbidden', 'amount_missing') then
-      return next preauth._problem_answer((item.ask).n, preauth._refusal(item.ask, (item.ruling).verdict, (item.ruling).detail));
-    elsif item.is_fresh and (item.ruling).verdict <> 'recorded' then
-      return next preauth._fresh_answer(item.ask, item.ruling, item.lines, slots, item.places, reserved, at);
-    else
-      return next preauth._recorded_answer(item.ask, at);
-    end if;
-  end loop;
+    cross join lateral preauth._other_answer(a, r, routes, slots, reserved, a.dry_run or a.n = any (recorded), at) as o
+    where r.verdict <> 'authorized' or not (a.dry_run or a.n = any (recorded))
+    order by 1;
 end
 $$;
 comment on function preauth._reserve_answers(preauth._ask[], preauth._route[], preauth._slot[], bigint[], preauth._ruling[], preauth._line[], integer[], timestamptz) is
@@ -2720,7 +2767,7 @@ comment on function preauth._settle_round(preauth._ask[], timestamptz) is 'Settl
 
 -- 040_internal/_settle_verdict.sql
 create function preauth._settle_verdict(ask preauth._ask, r preauth.reservation, at timestamptz, amounts jsonb, missing_unit text, exceeds boolean) returns text
-language sql immutable
+language sql stable
 as $$
   select case
     when s.state = 'denied' then 'not_authorized'
@@ -2745,7 +2792,7 @@ comment on function preauth._settle_verdict(preauth._ask, preauth.reservation, t
 
 -- 040_internal/_settled_line_json.sql
 create function preauth._settled_line_json(account_id text, closed preauth._closed, scope text, window_key text, budget text, unit text) returns json
-language sql immutable
+language sql stable
 as $$
   select case when scope = account_id
     then json_build_object('budget', budget, 'scope', scope, 'unit', unit, 'window', window_key,
@@ -2778,7 +2825,7 @@ comment on function preauth._settlement_answer(preauth._ask, preauth._closed[], 
 
 -- 040_internal/_shape_errors.sql
 create function preauth._shape_errors(call text, item jsonb) returns jsonb
-language plpgsql immutable
+language plpgsql stable
 as $$
 declare
   errors jsonb := '[]'::jsonb;
@@ -2801,7 +2848,7 @@ comment on function preauth._shape_errors(text, jsonb) is 'Everything malformed 
 
 -- 040_internal/_shortage_reason.sql
 create function preauth._shortage_reason(slot preauth._slot, required bigint) returns text
-language sql immutable
+language sql stable
 as $$
   select case
     when slot.unit = 'open_holds' then 'too_many_holds'
@@ -2813,7 +2860,7 @@ comment on function preauth._shortage_reason(preauth._slot, bigint) is 'The deni
 
 -- 040_internal/_shortage_ruling.sql
 create function preauth._shortage_ruling(n integer, option_no smallint, place integer, slot preauth._slot, reserved bigint, required bigint) returns preauth._ruling
-language sql immutable
+language sql stable
 as $$
   select row(n, preauth._shortage_reason(slot, required), option_no, place, required, slot.limit_amount - slot.settled - reserved, null, null)::preauth._ruling
 $$;
@@ -2836,13 +2883,13 @@ comment on function preauth._slot_fits_at(preauth._slot, bigint, bigint, timesta
 
 -- 040_internal/_spent.sql
 create function preauth._spent(amounts jsonb, unit text) returns bigint
-language sql immutable
+language sql stable
 as $$ select case when unit = 'open_holds' then 0 else preauth._amount_of(amounts, unit) end $$;
 comment on function preauth._spent(jsonb, text) is 'What {unit: amount} spends of a budget in a unit; null when it cannot be told. A hold that has ended is no longer open.';
 
 -- 040_internal/_state_at.sql
 create function preauth._state_at(r preauth.reservation, at timestamptz) returns text
-language sql immutable
+language sql stable
 as $$
   select case
     when r.state in ('authorized', 'cancellation_requested') and r.expires_at <= at then
@@ -2854,30 +2901,15 @@ comment on function preauth._state_at(preauth.reservation, timestamptz) is 'The 
 
 -- 040_internal/_strictest_expiry.sql
 create function preauth._strictest_expiry(policies text[]) returns text
-language sql immutable
+language sql stable
 as $$
   select case when 'keep' = any (policies) then 'keep' when 'charge' = any (policies) then 'charge' else 'release' end
 $$;
 comment on function preauth._strictest_expiry(text[]) is 'What becomes of a reservation when its time passes, from what becomes of its lines.';
 
--- 040_internal/_tightest_headers.sql
-create function preauth._tightest_headers(account_id text, slots preauth._slot[], places integer[], available bigint[], at timestamptz) returns json
-language sql immutable
-as $$
-  select preauth._rate_limit_headers(s.budget, s.limit_amount, p.available, s.starts_at, s.ends_at, at)
-  from unnest(places, available) as p (place, available)
-  cross join lateral (
-    select (slots[p.place]).budget, (slots[p.place]).scope, (slots[p.place]).limit_amount, (slots[p.place]).starts_at, (slots[p.place]).ends_at
-  ) as s
-  where s.scope = account_id and s.limit_amount is not null
-  order by p.available::numeric / greatest(s.limit_amount, 1), s.budget
-  limit 1
-$$;
-comment on function preauth._tightest_headers(text, preauth._slot[], integer[], bigint[], timestamptz) is 'The rate limit headers of the account''s own budget with the smallest share left; null where it has none.';
-
 -- 040_internal/_time.sql
 create function preauth._time(instant timestamptz) returns text
-language sql immutable
+language sql stable
 as $$
   select case when isfinite(instant) then to_char(instant at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') end
 $$;
@@ -2903,7 +2935,7 @@ comment on function preauth._timeline(preauth.reservation) is 'Everything that h
 
 -- 040_internal/_unknown_body.sql
 create function preauth._unknown_body(r preauth.reservation) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select jsonb_build_object('request_id', r.request_id, 'account_id', r.account_id, 'state', 'unknown', 'outcome', 'unknown',
     'expires_at', preauth._time(r.expires_at), 'replayed', false)
@@ -2912,7 +2944,7 @@ comment on function preauth._unknown_body(preauth.reservation) is 'The reply to 
 
 -- 040_internal/_value_error.sql
 create function preauth._value_error(kind text, value jsonb) returns text
-language sql immutable
+language sql stable
 as $$
   select case kind
     when 'id' then
@@ -3052,12 +3084,6 @@ as $$
 $$;
 comment on function preauth._verify_windows() is 'Recomputes each window''s figures from its lines and events; the mismatches.';
 
--- 040_internal/_wanted.sql
-create function preauth._wanted(amounts jsonb, units text[]) returns bigint[]
-language sql immutable
-as $$ select array(select preauth._amount_of(amounts, u.unit) from unnest(units) with ordinality as u (unit, place) order by u.place) $$;
-comment on function preauth._wanted(jsonb, text[]) is 'What {unit: amount} asks of budgets in these units, place by place; null where it cannot be told.';
-
 -- 040_internal/_window_bounds.sql
 create function preauth._window_bounds(policy jsonb, zone text, at timestamptz, out window_key text, out starts_at timestamptz, out ends_at timestamptz)
 language plpgsql stable
@@ -3081,7 +3107,7 @@ comment on function preauth._window_bounds(jsonb, text, timestamptz) is 'Name an
 
 -- 040_internal/_window_errors.sql
 create function preauth._window_errors(path text, value jsonb) returns jsonb
-language plpgsql immutable
+language plpgsql stable
 as $$
 declare
   allowed text[];
@@ -3108,7 +3134,7 @@ comment on function preauth._window_errors(text, jsonb) is 'What is wrong with a
 
 -- 040_internal/_window_policy.sql
 create function preauth._window_policy(value jsonb) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select case
       when value ->> 'period' = 'week' then '{"week_start": "monday"}'
@@ -3120,7 +3146,7 @@ comment on function preauth._window_policy(jsonb) is 'A well-formed window polic
 
 -- 040_internal/_window_value_errors.sql
 create function preauth._window_value_errors(path text, value jsonb) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select case
       when value ->> 'kind' = 'calendar' and not coalesce(value -> 'period' in ('"hour"', '"day"', '"week"', '"month"', '"quarter"', '"year"'), false)
@@ -3143,7 +3169,7 @@ comment on function preauth._window_value_errors(text, jsonb) is 'What is wrong 
 
 -- 040_internal/_with_amounts.sql
 create function preauth._with_amounts(ask preauth._ask, amounts jsonb) returns preauth._ask
-language sql immutable
+language sql stable
 as $$
   select row(ask.n, ask.call, ask.request_id, ask.account_id, ask.body || jsonb_build_object('amounts', amounts),
     ask.actor, ask.within, ask.dry_run, ask.twin, ask.errors)::preauth._ask
@@ -3152,7 +3178,7 @@ comment on function preauth._with_amounts(preauth._ask, jsonb) is 'The ask with 
 
 -- 040_internal/_with_retry_after.sql
 create function preauth._with_retry_after(headers json, denial jsonb) returns json
-language sql immutable
+language sql stable
 as $$
   select (coalesce(headers::jsonb, '{}') || case
     when denial ->> 'retry_after_ms' is null then '{}'
@@ -3256,7 +3282,8 @@ create function preauth_api.cancel(
   request_id text,
   account_id text default null)
 returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
 begin
   return preauth._respond(a) from preauth._lifecycle_batch('cancel', jsonb_build_array(jsonb_build_object(
@@ -3269,7 +3296,8 @@ comment on function preauth_api.cancel(text, text) is
 -- 050_api/cancel_many.sql
 create function preauth_api.cancel_many(items jsonb, actors text[] default null, within text[] default null)
 returns table (n integer, status integer, headers json, body json)
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
 begin
   return query select a.* from preauth._lifecycle_batch('cancel', items, actors, within) as a;
@@ -3288,7 +3316,8 @@ create function preauth_api.charge(
   labels jsonb default null,
   record boolean default null)
 returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
 begin
   return preauth._respond(a) from preauth._reserve_batch('charge', jsonb_build_array(jsonb_build_object(
@@ -3301,7 +3330,8 @@ comment on function preauth_api.charge(text, text, jsonb, text, text, jsonb, boo
 -- 050_api/charge_many.sql
 create function preauth_api.charge_many(items jsonb, actors text[] default null, within text[] default null)
 returns table (n integer, status integer, headers json, body json)
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
 begin
   return query select a.* from preauth._reserve_batch('charge', items, actors, within) as a;
@@ -3350,7 +3380,8 @@ comment on function preauth_api.delete_budget(text, text, text, text) is 'Retire
 
 -- 050_api/expire_due.sql
 create function preauth_api.expire_due(max_count integer default 100) returns integer
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
 declare
   at timestamptz := preauth._now();
@@ -3374,7 +3405,8 @@ create function preauth_api.extend(
   ttl_seconds integer default null,
   account_id text default null)
 returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
 begin
   return preauth._respond(a) from preauth._lifecycle_batch('extend', jsonb_build_array(jsonb_build_object(
@@ -3387,7 +3419,8 @@ comment on function preauth_api.extend(text, integer, text) is
 -- 050_api/extend_many.sql
 create function preauth_api.extend_many(items jsonb, actors text[] default null, within text[] default null)
 returns table (n integer, status integer, headers json, body json)
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
 begin
   return query select a.* from preauth._lifecycle_batch('extend', items, actors, within) as a;
@@ -3529,7 +3562,8 @@ create function preauth_api.release(
   reason text default null,
   account_id text default null)
 returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
 begin
   return preauth._respond(a) from preauth._lifecycle_batch('release', jsonb_build_array(jsonb_build_object(
@@ -3542,7 +3576,8 @@ comment on function preauth_api.release(text, text, text) is
 -- 050_api/release_many.sql
 create function preauth_api.release_many(items jsonb, actors text[] default null, within text[] default null)
 returns table (n integer, status integer, headers json, body json)
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
 begin
   return query select a.* from preauth._lifecycle_batch('release', items, actors, within) as a;
@@ -3583,7 +3618,8 @@ create function preauth_api.reserve(
   labels jsonb default null,
   dry_run boolean default null)
 returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
 begin
   return preauth._respond(a) from preauth._reserve_batch('reserve', jsonb_build_array(jsonb_build_object(
@@ -3596,7 +3632,8 @@ comment on function preauth_api.reserve(text, text, jsonb, text, integer, jsonb,
 -- 050_api/reserve_many.sql
 create function preauth_api.reserve_many(items jsonb, actors text[] default null, within text[] default null)
 returns table (n integer, status integer, headers json, body json)
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
 begin
   return query select a.* from preauth._reserve_batch('reserve', items, actors, within) as a;
@@ -3613,7 +3650,8 @@ create function preauth_api.resolve(
   account_id text default null,
   amounts jsonb default null)
 returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
 begin
   return preauth._respond(a) from preauth._lifecycle_batch('resolve', jsonb_build_array(jsonb_build_object(
@@ -3626,7 +3664,8 @@ comment on function preauth_api.resolve(text, text, text, text, jsonb) is
 -- 050_api/resolve_many.sql
 create function preauth_api.resolve_many(items jsonb, actors text[] default null, within text[] default null)
 returns table (n integer, status integer, headers json, body json)
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
 begin
   return query select a.* from preauth._lifecycle_batch('resolve', items, actors, within) as a;
@@ -3662,7 +3701,8 @@ create function preauth_api.settle(
   provider_request_id text default null,
   outcome text default null)
 returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
 begin
   return preauth._respond(a) from preauth._lifecycle_batch('settle', jsonb_build_array(jsonb_build_object(
@@ -3675,7 +3715,8 @@ comment on function preauth_api.settle(text, jsonb, text, text, text) is
 -- 050_api/settle_many.sql
 create function preauth_api.settle_many(items jsonb, actors text[] default null, within text[] default null)
 returns table (n integer, status integer, headers json, body json)
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
 begin
   return query select a.* from preauth._lifecycle_batch('settle', items, actors, within) as a;

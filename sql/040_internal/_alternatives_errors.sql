@@ -1,5 +1,5 @@
 create function preauth._alternatives_errors(path text, value jsonb) returns jsonb
-language plpgsql immutable
+language plpgsql stable
 as $$
 declare
   errors jsonb := '[]'::jsonb;

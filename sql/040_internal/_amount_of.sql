@@ -1,5 +1,5 @@
 create function preauth._amount_of(amounts jsonb, unit text) returns bigint
-language sql immutable
+language sql stable
 as $$
   select case
     when amounts ? unit and unit <> 'open_holds' then (amounts ->> unit)::bigint

@@ -1,5 +1,5 @@
 create function preauth._amounts_errors(path text, value jsonb) returns jsonb
-language plpgsql immutable
+language plpgsql stable
 as $$
 begin
   if jsonb_typeof(value) <> 'object' then

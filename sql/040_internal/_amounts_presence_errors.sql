@@ -1,5 +1,5 @@
 create function preauth._amounts_presence_errors(call text, item jsonb) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select case
     when call = 'settle' and (item ->> 'outcome') is not distinct from 'unknown' then

@@ -7,14 +7,22 @@ begin
   end if;
   return array(
     select row(
-      i.n, call, i.item ->> 'request_id', i.item ->> 'account_id', i.body, coalesce(actors[i.n], session_user), within[i.n],
+      i.n, call, i.request_id, i.account_id,
+      case when i.errors is null then preauth._normal_body(call, i.item) end,
+      coalesce(actors[i.n], session_user), within[i.n],
       i.errors is null and coalesce((i.item ->> 'dry_run')::boolean, false),
-      i.errors is null and row_number() over (partition by i.errors is null, i.item ->> 'request_id', i.item ->> 'account_id' order by i.n) > 1,
+      i.errors is null and row_number() over (partition by i.errors is null, i.request_id, i.account_id order by i.n) > 1,
       i.errors)::preauth._ask
     from (
-      select e.n, e.item, e.errors, case when e.errors is null then preauth._normal_body(call, e.item) end as body
-      from (select a.ordinality::integer as n, a.value as item, preauth._shape_errors(call, a.value) as errors
-            from jsonb_array_elements(items) with ordinality as a) as e
+      select a.ordinality::integer as n, a.value as item, a.value ->> 'request_id' as request_id, a.value ->> 'account_id' as account_id,
+        case when not coalesce(plain.fields and a.value ?& preauth._required_fields(call) and preauth._amounts_presence_errors(call, a.value) = '[]', false)
+          then preauth._shape_errors(call, a.value) end as errors
+      from jsonb_array_elements(items) with ordinality as a
+      cross join lateral (
+        select bool_and(preauth._is_plain(call, f.key, f.value)) as fields
+        from jsonb_each(case when jsonb_typeof(a.value) = 'object' then a.value end) as f
+      ) as plain
+      offset 0  -- so that each item is looked at once
     ) as i
     order by i.n);
 end

@@ -1,7 +1,7 @@
 create function preauth._authorization(
   request_id text, account_id text, state text, model text, option_no smallint, lines json, expires_at timestamptz,
   over_limit boolean, replayed boolean, call text, recorded boolean, dry_run boolean) returns json
-language sql immutable
+language sql stable
 as $$
   select case
     when dry_run then json_build_object(

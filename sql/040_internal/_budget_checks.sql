@@ -1,5 +1,5 @@
 create function preauth._budget_checks(body jsonb) returns table (place integer, field text, message text)
-language sql immutable
+language sql stable
 as $$
   select 0, f.name, 'is not a field of a budget'
   from jsonb_object_keys(body - array['name', 'unit', 'window', 'limit_amount', 'model', 'enforcement', 'overdraft_amount', 'overage', 'on_expiry']) as f (name)

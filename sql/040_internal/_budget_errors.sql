@@ -1,5 +1,5 @@
 create function preauth._budget_errors(prefix text, body jsonb) returns jsonb
-language plpgsql immutable
+language plpgsql stable
 as $$
 declare
   errors jsonb;

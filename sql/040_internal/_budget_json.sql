@@ -1,5 +1,5 @@
 create function preauth._budget_json(budget preauth.budget) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select jsonb_build_object('name', budget.name, 'unit', budget.unit, 'window', budget.window_policy, 'limit_amount', budget.limit_amount,
     'model', budget.model, 'enforcement', budget.enforcement, 'overdraft_amount', budget.overdraft_amount,

@@ -1,5 +1,5 @@
 create function preauth._capacity(budget preauth.budget, limit_amount bigint) returns bigint
-language sql immutable
+language sql stable
 as $$
   select case budget.enforcement
     when 'observe' then null

@@ -1,5 +1,5 @@
 create function preauth._change_body_errors(body jsonb) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select case when body ->> 'reason' is not null and preauth._value_error('text', body -> 'reason') is not null
       then preauth._error('reason', preauth._value_error('text', body -> 'reason')) else '[]' end

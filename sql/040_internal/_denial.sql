@@ -1,5 +1,5 @@
 create function preauth._denial(ruling preauth._ruling, slot preauth._slot, fits_at timestamptz, at timestamptz) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select jsonb_build_object(
     'reason', ruling.verdict,

@@ -1,5 +1,5 @@
 create function preauth._denial_detail(account_id text, denial jsonb) returns text
-language sql immutable
+language sql stable
 as $$
   select case denial ->> 'reason'
     when 'account_unknown' then format('Account %s is not known.', account_id)

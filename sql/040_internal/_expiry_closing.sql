@@ -1,5 +1,5 @@
 create function preauth._expiry_closing(r preauth.reservation, line preauth.hold_line, at timestamptz) returns preauth._closing
-language sql immutable
+language sql stable
 as $$
   select case
     when line.lapses_at <= at then row(line.request_id, line.account_id, line.position, 'lapsed', null)::preauth._closing

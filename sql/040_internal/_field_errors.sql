@@ -1,5 +1,5 @@
 create function preauth._field_errors(call text, field text, value jsonb) returns jsonb
-language plpgsql immutable
+language plpgsql stable
 as $$
 declare
   kind text := preauth._field_kind(call, field);

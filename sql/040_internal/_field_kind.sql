@@ -1,5 +1,5 @@
 create function preauth._field_kind(call text, field text) returns text
-language sql immutable
+language sql stable
 as $$
   select case field
     when 'request_id' then 'id'

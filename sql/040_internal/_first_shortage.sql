@@ -1,5 +1,5 @@
 create function preauth._first_shortage(slots preauth._slot[], reserved bigint[], places integer[], wanted bigint[]) returns integer
-language plpgsql immutable
+language plpgsql stable
 as $$
 begin
   for k in 1 .. cardinality(places) loop

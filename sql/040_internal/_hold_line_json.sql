@@ -1,5 +1,5 @@
 create function preauth._hold_line_json(account_id text, budget text, scope text, unit text, window_key text, amount bigint, available bigint) returns json
-language sql immutable
+language sql stable
 as $$
   select case when scope = account_id
     then json_build_object('budget', budget, 'scope', scope, 'unit', unit, 'window', window_key, 'amount', amount, 'available', available)

@@ -12,16 +12,19 @@ begin
   select array_agg(w.window_id), array_agg(w.amount), array_agg(w.capacity) into window_ids, amounts, capacities
   from (
     select slots[l.slot].window_id as window_id, sum(l.amount)::bigint as amount,
-      case when not bool_or(coalesce((asks[l.n].body ->> 'record')::boolean, false)) then slots[l.slot].capacity end as capacity
+      case when not bool_or(coalesce((a.body ->> 'record')::boolean, false)) then slots[l.slot].capacity end as capacity
     from unnest(lines) as l
+    join unnest(asks) as a on a.n = l.n
     group by l.slot
     having sum(l.amount) > 0
   ) as w;
   perform preauth._hold(coalesce(window_ids, '{}'), amounts, capacities);
   insert into preauth.hold_line (request_id, account_id, position, window_id, amount, available_after, state, lapses_at)
-  select asks[l.n].request_id, asks[l.n].account_id, l.position, slots[l.slot].window_id, l.amount, l.available_after, 'held',
-    case when slots[l.slot].on_expiry = 'release' then preauth._expiry(asks[l.n], at) end
-  from unnest(lines) as l;
+  select a.request_id, a.account_id, l.position, s.window_id, l.amount, l.available_after, 'held',
+    case when s.on_expiry = 'release' then preauth._expiry(a, at) end
+  from unnest(lines) as l
+  join unnest(asks) as a on a.n = l.n
+  join unnest(slots) with ordinality as s on s.ordinality = l.slot;
 end
 $$;
 comment on function preauth._hold_lines(preauth._ask[], preauth._line[], preauth._slot[], timestamptz) is 'Adds the lines to their windows, one update a window, and writes them.';

@@ -15,8 +15,9 @@ begin
     from unnest(rulings) as r
     join unnest(asks) as a on a.n = r.n
     left join (
-      select l.n, preauth._strictest_expiry(array_agg(slots[l.slot].on_expiry)) as on_expiry
+      select l.n, preauth._strictest_expiry(array_agg(s.on_expiry)) as on_expiry
       from unnest(lines) as l
+      join unnest(slots) with ordinality as s on s.ordinality = l.slot
       group by l.n
     ) as e on e.n = r.n
     where (r.verdict = 'authorized' or r.denial is not null) and not a.dry_run
@@ -26,8 +27,9 @@ begin
   )
   select array_agg(r.n) into recorded
   from unnest(rulings) as r
-  join inserted as i on i.request_id = asks[r.n].request_id and i.account_id = asks[r.n].account_id
-  where (r.verdict = 'authorized' or r.denial is not null) and not asks[r.n].dry_run;
+  join unnest(asks) as a on a.n = r.n
+  join inserted as i on i.request_id = a.request_id and i.account_id = a.account_id
+  where (r.verdict = 'authorized' or r.denial is not null) and not a.dry_run;
   return coalesce(recorded, '{}');
 end
 $$;

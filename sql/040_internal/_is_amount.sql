@@ -1,5 +1,5 @@
 create function preauth._is_amount(value jsonb) returns boolean
-language sql immutable
+language sql stable
 as $$
   select case when jsonb_typeof(value) = 'number' and value::text ~ '^[0-9]{1,16}$' then value::text::bigint <= 9007199254740991 else false end
 $$;

@@ -1,5 +1,5 @@
 create function preauth._is_date(value jsonb) returns boolean
-language plpgsql immutable
+language plpgsql stable
 as $$
 begin
   return jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'

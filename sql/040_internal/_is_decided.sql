@@ -1,5 +1,5 @@
 create function preauth._is_decided(n integer, asks preauth._ask[], rulings preauth._ruling[]) returns boolean
-language sql immutable
+language sql stable
 as $$
   select exists (
     select from unnest(rulings) as r

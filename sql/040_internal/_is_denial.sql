@@ -1,5 +1,5 @@
 create function preauth._is_denial(verdict text) returns boolean
-language sql immutable
+language sql stable
 as $$
   select verdict in ('budget_exhausted', 'exceeds_limit', 'too_many_holds', 'account_unknown', 'account_suspended', 'no_budget')
 $$;

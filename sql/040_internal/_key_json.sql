@@ -1,5 +1,5 @@
 create function preauth._key_json(key preauth.api_key) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select jsonb_build_object('key_id', key.key_id, 'name', key.name, 'role', key.role, 'account_id', key.account_id,
     'created_at', preauth._time(key.created_at), 'revoked_at', preauth._time(key.revoked_at))

@@ -1,5 +1,5 @@
 create function preauth._lifecycle_refusal(ask preauth._ask, code text, more text default null) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select case
     when code in ('malformed', 'forbidden') then preauth._refusal(ask, code)

@@ -1,5 +1,5 @@
 create function preauth._line_states_allowed(reservation_state text) returns text[]
-language sql immutable
+language sql stable
 as $$
   select case reservation_state
     when 'denied' then array[]::text[]

@@ -1,5 +1,5 @@
 create function preauth._malformed(errors jsonb) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select preauth._problem('malformed', 'See errors: each names a field and what is wrong with it.', jsonb_build_object('errors', errors))
 $$;

@@ -1,5 +1,5 @@
 create function preauth._normal_body(call text, item jsonb) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select case when call = 'reserve' then '{"ttl_seconds": 120}' else '{}' end::jsonb
     || jsonb_strip_nulls(item - array['request_id', 'account_id', 'dry_run'])

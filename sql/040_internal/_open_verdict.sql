@@ -1,5 +1,5 @@
 create function preauth._open_verdict(r preauth.reservation, at timestamptz) returns text
-language sql immutable
+language sql stable
 as $$
   select case preauth._state_at(r, at)
     when 'denied' then 'not_authorized'

@@ -1,6 +1,6 @@
 create function preauth._options(body jsonb)
 returns table (option_no smallint, model text, amounts jsonb)
-language sql immutable
+language sql stable
 as $$
   select 0::smallint, body ->> 'model', body -> 'amounts'
   union all

@@ -1,5 +1,5 @@
 create function preauth._period_key(policy jsonb, local_start timestamp) returns text
-language sql immutable
+language sql stable
 as $$
   select case policy ->> 'period'
     when 'hour' then to_char(local_start, 'YYYY-MM-DD"T"HH24')

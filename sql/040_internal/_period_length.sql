@@ -1,5 +1,5 @@
 create function preauth._period_length(policy jsonb) returns interval
-language sql immutable
+language sql stable
 as $$
   select case policy ->> 'period'
     when 'hour' then interval '1 hour'

@@ -1,5 +1,5 @@
 create function preauth._period_start(policy jsonb, local_time timestamp) returns timestamp
-language sql immutable
+language sql stable
 as $$
   select case policy ->> 'period'
     when 'hour' then date_trunc('hour', local_time)

@@ -1,5 +1,5 @@
 create function preauth._plain_verdict(prior text, replayed boolean, enforced boolean, wanted bigint[], missing_unit text) returns text
-language sql immutable
+language sql stable
 as $$
   select case
     when prior in ('malformed', 'forbidden', 'recorded') then prior

@@ -1,5 +1,5 @@
 create function preauth._plan_errors(plan_id text, body jsonb) returns jsonb
-language plpgsql immutable
+language plpgsql stable
 as $$
 declare
   errors jsonb;

@@ -1,5 +1,5 @@
 create function preauth._prior_verdict(ask preauth._ask, route preauth._route, on_record boolean) returns text
-language sql immutable
+language sql stable
 as $$
   select case
     when ask.errors is not null then 'malformed'

@@ -1,5 +1,5 @@
 create function preauth._problem(code text, detail text, more jsonb default '{}') returns jsonb
-language sql immutable
+language sql stable
 as $$
   select jsonb_build_object(
     'type', 'https://preauth.dev/problems/' || code,

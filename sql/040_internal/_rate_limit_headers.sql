@@ -1,6 +1,6 @@
 -- Structured field integers have at most 15 digits.
 create function preauth._rate_limit_headers(budget text, limit_amount bigint, available bigint, starts_at timestamptz, ends_at timestamptz, at timestamptz) returns json
-language sql immutable
+language sql stable
 as $$
   select case when limit_amount is not null then json_build_object(
     'RateLimit-Policy', format('"%s";q=%s', budget, least(limit_amount, 999999999999999))

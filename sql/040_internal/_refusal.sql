@@ -1,5 +1,5 @@
 create function preauth._refusal(ask preauth._ask, code text, detail text default null) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select preauth._problem(code,
       case code

@@ -1,5 +1,5 @@
 create function preauth._required_fields(call text) returns text[]
-language sql immutable
+language sql stable
 as $$
   select case call
     when 'reserve' then array['request_id', 'account_id', 'amounts']

@@ -1,5 +1,5 @@
 create function preauth._settle_verdict(ask preauth._ask, r preauth.reservation, at timestamptz, amounts jsonb, missing_unit text, exceeds boolean) returns text
-language sql immutable
+language sql stable
 as $$
   select case
     when s.state = 'denied' then 'not_authorized'

@@ -1,5 +1,5 @@
 create function preauth._settled_line_json(account_id text, closed preauth._closed, scope text, window_key text, budget text, unit text) returns json
-language sql immutable
+language sql stable
 as $$
   select case when scope = account_id
     then json_build_object('budget', budget, 'scope', scope, 'unit', unit, 'window', window_key,

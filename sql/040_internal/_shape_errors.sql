@@ -1,5 +1,5 @@
 create function preauth._shape_errors(call text, item jsonb) returns jsonb
-language plpgsql immutable
+language plpgsql stable
 as $$
 declare
   errors jsonb := '[]'::jsonb;

@@ -1,5 +1,5 @@
 create function preauth._shortage_reason(slot preauth._slot, required bigint) returns text
-language sql immutable
+language sql stable
 as $$
   select case
     when slot.unit = 'open_holds' then 'too_many_holds'

@@ -1,5 +1,5 @@
 create function preauth._shortage_ruling(n integer, option_no smallint, place integer, slot preauth._slot, reserved bigint, required bigint) returns preauth._ruling
-language sql immutable
+language sql stable
 as $$
   select row(n, preauth._shortage_reason(slot, required), option_no, place, required, slot.limit_amount - slot.settled - reserved, null, null)::preauth._ruling
 $$;

@@ -1,5 +1,5 @@
 create function preauth._state_at(r preauth.reservation, at timestamptz) returns text
-language sql immutable
+language sql stable
 as $$
   select case
     when r.state in ('authorized', 'cancellation_requested') and r.expires_at <= at then

@@ -1,5 +1,5 @@
 create function preauth._strictest_expiry(policies text[]) returns text
-language sql immutable
+language sql stable
 as $$
   select case when 'keep' = any (policies) then 'keep' when 'charge' = any (policies) then 'charge' else 'release' end
 $$;

@@ -1,5 +1,5 @@
 create function preauth._time(instant timestamptz) returns text
-language sql immutable
+language sql stable
 as $$
   select case when isfinite(instant) then to_char(instant at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') end
 $$;

@@ -1,5 +1,5 @@
 create function preauth._unknown_body(r preauth.reservation) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select jsonb_build_object('request_id', r.request_id, 'account_id', r.account_id, 'state', 'unknown', 'outcome', 'unknown',
     'expires_at', preauth._time(r.expires_at), 'replayed', false)

@@ -1,5 +1,5 @@
 create function preauth._value_error(kind text, value jsonb) returns text
-language sql immutable
+language sql stable
 as $$
   select case kind
     when 'id' then

@@ -1,5 +1,5 @@
 create function preauth._window_policy(value jsonb) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select case
       when value ->> 'period' = 'week' then '{"week_start": "monday"}'

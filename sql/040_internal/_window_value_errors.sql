@@ -1,5 +1,5 @@
 create function preauth._window_value_errors(path text, value jsonb) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select case
       when value ->> 'kind' = 'calendar' and not coalesce(value -> 'period' in ('"hour"', '"day"', '"week"', '"month"', '"quarter"', '"year"'), false)

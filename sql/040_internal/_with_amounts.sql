@@ -1,5 +1,5 @@
 create function preauth._with_amounts(ask preauth._ask, amounts jsonb) returns preauth._ask
-language sql immutable
+language sql stable
 as $$
   select row(ask.n, ask.call, ask.request_id, ask.account_id, ask.body || jsonb_build_object('amounts', amounts),
     ask.actor, ask.within, ask.dry_run, ask.twin, ask.errors)::preauth._ask

@@ -1,5 +1,5 @@
 create function preauth._with_retry_after(headers json, denial jsonb) returns json
-language sql immutable
+language sql stable
 as $$
   select (coalesce(headers::jsonb, '{}') || case
     when denial ->> 'retry_after_ms' is null then '{}'

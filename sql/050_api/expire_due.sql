@@ -1,5 +1,6 @@
 create function preauth_api.expire_due(max_count integer default 100) returns integer
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
 declare
   at timestamptz := preauth._now();

@@ -1,6 +1,7 @@
 create function preauth_api.reserve_many(items jsonb, actors text[] default null, within text[] default null)
 returns table (n integer, status integer, headers json, body json)
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
 begin
   return query select a.* from preauth._reserve_batch('reserve', items, actors, within) as a;
