@@ -1,0 +1,55 @@
+"""The PostgreSQL cluster of a test run, started through the product's own launcher."""
+
+import os
+import tempfile
+from dataclasses import dataclass, field
+from typing import Self
+
+from service.postgres import PostgresServer
+
+__all__ = ["Cluster"]
+
+OPTIONS = {
+    "max_connections": "400",
+    "shared_buffers": "128MB",
+    # Tests that kill it have a cluster of their own, which syncs as in production.
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "autovacuum": "off",
+    "deadlock_timeout": "200ms",
+}
+PLACEHOLDER = "placeholder"
+
+
+@dataclass
+class Cluster:
+    """Where the cluster is; the process that started it has its directory and server too."""
+
+    pattern: str
+    """A URL with a placeholder for the database's name."""
+    _server: PostgresServer | None = field(default=None, repr=False)
+    _directory: "tempfile.TemporaryDirectory[str] | None" = field(default=None, repr=False)
+
+    @classmethod
+    def start(cls) -> Self:
+        directory = tempfile.TemporaryDirectory(prefix="preauth-tests-", ignore_cleanup_errors=True)
+        server = PostgresServer(
+            directory.name, os.environ.get("PREAUTH_TEST_PG_BIN") or None, options=OPTIONS
+        )
+        server.start()
+        return cls(server.dsn_for(PLACEHOLDER), server, directory)
+
+    def stop(self) -> None:
+        if self._server is not None:
+            self._server.stop("immediate")
+        if self._directory is not None:
+            self._directory.cleanup()
+
+    @property
+    def location(self) -> dict[str, str]:
+        """What another process needs to reach it."""
+        return {"pattern": self.pattern}
+
+    def url(self, database: str) -> str:
+        return self.pattern.replace(PLACEHOLDER, database)
