@@ -1,0 +1,149 @@
+"""Row 26: one of those who race for a hold moves the money; the others report its result."""
+
+import asyncio
+
+import pytest
+
+from tests.support.money import tokens
+from tests.support.session import Figures
+
+ROUNDS = 12
+
+
+async def holds(ledger, on_expiry="release", limit=10**6):
+    await ledger.grant("org", limit, on_expiry=on_expiry)
+    await ledger.put_account("ann", parent_id="org")
+    await ledger.grant("ann", limit, on_expiry=on_expiry)
+    for n in range(ROUNDS):
+        await ledger.reserve(f"r{n}", "ann", tokens(400), ttl_seconds=5)
+
+
+async def sweep(session):
+    return await session.call("expire_due", max_count=100)
+
+
+async def test_fifty_equal_settlements_move_the_money_once(ledger):
+    await ledger.grant("ann")
+    await ledger.reserve("r1", "ann", tokens(400))
+    replies = await ledger.race([lambda s: s.settle("r1", tokens(150))] * 50)
+    assert len({str({**r, "replayed": None}) for r in replies}) == 1
+    assert [r["replayed"] for r in replies].count(False) == 1
+    assert await ledger.figures("ann") == Figures(150, 0, 850)
+
+
+async def test_of_fifty_other_settlements_one_moves_the_money(ledger):
+    await ledger.grant("ann")
+    await ledger.reserve("r1", "ann", tokens(400))
+    replies = await ledger.race([lambda s, n=n: s.settle("r1", tokens(n)) for n in range(50)])
+    (winner,) = [r for r in replies if r.get("state") == "settled"]
+    assert (await ledger.figures("ann")).settled == winner["amounts"]["tokens"]
+    assert sum(r.get("status") == 409 for r in replies) == 49
+
+
+async def test_fifty_equal_releases_return_the_hold_once(ledger):
+    await ledger.grant("ann")
+    await ledger.reserve("r1", "ann", tokens(400))
+    await ledger.reserve("r2", "ann", tokens(400))
+    replies = await ledger.race([lambda s: s.release("r1")] * 50)
+    assert [r["replayed"] for r in replies].count(False) == 1
+    assert await ledger.figures("ann") == Figures(0, 400, 600)
+
+
+async def test_settle_against_release_ends_in_one_order_or_the_other(ledger):
+    await holds(ledger)
+    sessions = await ledger.sessions(2)
+    for n in range(ROUNDS):
+        settled, released = await asyncio.gather(
+            sessions[0].settle(f"r{n}", tokens(150)), sessions[1].release(f"r{n}")
+        )
+        assert settled["state"] == "settled"  # after a release it is a late charge
+        assert settled["late"] is (released.get("state") == "released")
+    assert await ledger.figures("ann") == Figures(150 * ROUNDS, 0, 10**6 - 150 * ROUNDS)
+    assert await ledger.figures("org") == Figures(150 * ROUNDS, 0, 10**6 - 150 * ROUNDS)
+
+
+@pytest.mark.parametrize("on_expiry", ["release", "keep", "charge"])
+async def test_sweep_against_settle_against_release_on_lapsed_holds(ledger, clock, on_expiry):
+    await holds(ledger, on_expiry)
+    clock.advance(seconds=5)
+    sessions = await ledger.sessions(4)
+    outcomes = []
+    for n in range(ROUNDS):
+        swept, settled, released, again = await asyncio.gather(
+            sweep(sessions[0]),
+            sessions[1].settle(f"r{n}", tokens(150)),
+            sessions[2].release(f"r{n}"),
+            sessions[3].settle(f"r{n}", tokens(150)),
+        )
+        outcomes.append((swept, settled, released, again))
+    while await ledger.expire():
+        pass
+    spent = sum([await spent_by(ledger, f"r{n}") for n in range(ROUNDS)])
+    for account in ("ann", "org"):
+        figures = await ledger.figures(account)
+        assert (figures.settled, figures.reserved) == (spent, 0), outcomes
+
+
+async def spent_by(ledger, request_id):
+    """What one reservation has settled on its own account's window, from its record."""
+    reservation = await ledger.reservation(request_id)
+    assert reservation["state"] in {"settled", "lapsed", "released"}, reservation
+    return reservation["lines"][0]["settled"] or 0
+
+
+async def test_settle_against_extend_against_lapse(ledger, clock):
+    await holds(ledger)
+    clock.advance(seconds=4.5)
+    sessions = await ledger.sessions(3)
+
+    async def lapse():
+        clock.advance(milliseconds=1)
+        return await sweep(sessions[0])
+
+    for n in range(ROUNDS):
+        clock.set(
+            (
+                await ledger.connection.fetchval(
+                    "select expires_at from preauth.reservation where request_id = $1", f"r{n}"
+                )
+            )
+        )
+        _, extended, settled = await asyncio.gather(
+            lapse(),
+            sessions[1].call("extend", request_id=f"r{n}", ttl_seconds=60),
+            sessions[2].settle(f"r{n}", tokens(150)),
+        )
+        assert settled["state"] == "settled"
+        assert extended.get("status", 409) == 409
+    await ledger.expire()
+    figures = await ledger.figures("ann")
+    assert (figures.settled, figures.reserved) == (150 * ROUNDS, 0)
+
+
+async def test_a_settlement_lands_while_others_reserve_the_room_it_frees(ledger):
+    await ledger.grant("ann", 1000)
+    await ledger.reserve("r0", "ann", tokens(1000))
+    replies = await ledger.race(
+        [lambda s: s.settle("r0", tokens(100))]
+        + [lambda s, n=n: s.reserve(f"r{n}", "ann", tokens(100)) for n in range(1, 50)]
+    )
+    held = sum(r.get("decision") == "authorized" for r in replies)
+    assert await ledger.figures("ann") == Figures(100, 100 * held, 900 - 100 * held)
+
+
+async def test_a_limit_lowered_while_others_reserve_is_never_overrun_afterwards(ledger):
+    await ledger.grant("ann", 5000)
+
+    async def lower(session):
+        return await session.put_budget(
+            "ann", "cap", {"unit": "tokens", "window": {"kind": "lifetime"}, "limit_amount": 1000}
+        )
+
+    replies = await ledger.race(
+        [lambda s, n=n: s.reserve(f"r{n}", "ann", tokens(100)) for n in range(25)]
+        + [lower]
+        + [lambda s, n=n: s.reserve(f"r{n}", "ann", tokens(100)) for n in range(25, 50)]
+    )
+    held = sum(r.get("decision") == "authorized" for r in replies)
+    assert await ledger.figures("ann") == Figures(0, 100 * held, 1000 - 100 * held)
+    assert (await ledger.reserve("after", "ann", tokens(1001)))["decision"] == "denied"

@@ -1,0 +1,42 @@
+"""Unknown accounts are created under the default plan at their first request, or denied."""
+
+import pytest
+
+from tests.support.checks import assert_denied
+from tests.support.money import budget, tokens
+
+
+@pytest.fixture
+async def free(ledger):
+    await ledger.put_plan("free", budget("cap", 100))
+    await ledger.connection.execute("set preauth.default_plan = 'free'")
+    return ledger
+
+
+async def test_an_unknown_account_gets_the_default_plan_at_its_first_reserve(free, clock):
+    reply = await free.reserve("r1", "new", tokens(60))
+    assert (reply["decision"], reply["lines"][0]["available"]) == ("authorized", 40)
+    assert (await free.call("account", account_id="new"))["plan_id"] == "free"
+
+
+async def test_an_unknown_account_gets_the_default_plan_at_its_first_charge(free, clock):
+    assert (await free.charge("r1", "new", tokens(60)))["decision"] == "authorized"
+
+
+async def test_an_unknown_account_is_put_under_the_default_parent(free, clock):
+    await free.grant("org", 50)
+    await free.connection.execute("set preauth.default_parent = 'org'")
+    reply = await free.reserve("r1", "new", tokens(60))
+    assert_denied(reply, "exceeds_limit", scope="org")
+    assert (await free.call("account", account_id="new"))["parent_id"] == "org"
+
+
+async def test_a_known_account_keeps_its_own_plan(free, clock):
+    await free.grant("ann", 5000)
+    assert (await free.reserve("r1", "ann", tokens(600)))["decision"] == "authorized"
+
+
+async def test_a_malformed_request_creates_no_account(free, clock):
+    row = await free.one("reserve", request_id="r1", account_id="new", amounts={"tokens": "7"})
+    assert row.status == 400
+    assert await free.count("account") == 0
