@@ -109,7 +109,7 @@ def _kept_alive(server: PostgresServer) -> Iterator[None]:
         while not stopping.wait(LOOK_SECONDS):
             if not server.running:
                 say("PostgreSQL ended unexpectedly: starting it again")
-                server.start()
+                server.start(end_with_thread=True)
 
     watcher = threading.Thread(target=watch, name="postgres-watch", daemon=True)
     watcher.start()

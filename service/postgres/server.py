@@ -60,10 +60,15 @@ class PostgresServer:
         self._port = port
         self._options = dict(options or {})
         self._state = State()
+        self._end_with_thread = False
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> Self:
+    def start(self, *, end_with_thread: bool | None = None) -> Self:
         """Start it, or start it again, and wait until it answers. Idempotent.
+
+        Args:
+            end_with_thread: whether the kernel stops it when the calling thread ends, however
+                that ends (Linux); by default when that is the main thread.
 
         Raises:
             AlreadyRunningError: another process runs one on this directory.
@@ -71,6 +76,9 @@ class PostgresServer:
         """
         if self.running:
             return self
+        if end_with_thread is None:
+            end_with_thread = threading.current_thread() is threading.main_thread()
+        self._end_with_thread = end_with_thread
         if self._process is None:
             self.home.lock()
         try:
@@ -240,7 +248,6 @@ class PostgresServer:
             **self._options,
         }
         flags = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-        in_main_thread = threading.current_thread() is threading.main_thread()
         log = self.home.open_log()
         try:
             self._process = subprocess.Popen(
@@ -249,7 +256,7 @@ class PostgresServer:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,  # Ctrl-C is for us; we then stop it in order
-                preexec_fn=end_with_parent() if in_main_thread else None,  # noqa: PLW1509 only prctl
+                preexec_fn=end_with_parent() if self._end_with_thread else None,  # noqa: PLW1509 one prctl
                 **arguments,
             )
         finally:
