@@ -23,10 +23,23 @@ def configure(level: str = "info") -> None:
             _render,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level.upper())),
-        logger_factory=structlog.BytesLoggerFactory(sys.stdout.buffer),
+        logger_factory=_Stdout,
         cache_logger_on_first_use=True,
     )
     _adopt_standard_library(level)
+
+
+class _Stdout:
+    """Writes each line at once and whole, to whatever standard output is at that moment."""
+
+    def __init__(self, *_names: Any) -> None:
+        pass
+
+    def msg(self, line: bytes) -> None:
+        sys.stdout.buffer.write(line + b"\n")
+        sys.stdout.buffer.flush()
+
+    debug = info = warning = error = critical = msg
 
 
 class _JsonFormatter(logging.Formatter):

@@ -4,6 +4,7 @@ from datetime import date
 from typing import Annotated, Literal
 
 from litestar import Response, get, put
+from litestar.params import FromPath, RawBody
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
@@ -59,7 +60,9 @@ READ_ACCOUNT = Operation(
 
 
 @put("/accounts/{account_id:str}", opt={"operation": PUT_ACCOUNT})
-async def put_account(request: AnyRequest, account_id: str, body: bytes) -> Response[bytes]:
+async def put_account(
+    request: AnyRequest, account_id: FromPath[str], body: RawBody
+) -> Response[bytes]:
     """An account may stand under another: the budgets of all its ancestors apply to it."""
     named = path_id(account_id, "account_id")
     text = checked(request, body, AccountBody)
@@ -67,7 +70,7 @@ async def put_account(request: AnyRequest, account_id: str, body: bytes) -> Resp
 
 
 @get("/accounts/{account_id:str}", opt={"operation": READ_ACCOUNT})
-async def account(request: AnyRequest, account_id: str) -> Response[bytes]:
+async def account(request: AnyRequest, account_id: FromPath[str]) -> Response[bytes]:
     """Its plan, its place in the tree, and its own budgets."""
     parameters(request.scope, operation_of(request))
     outcome = await ledger_of(request).account(

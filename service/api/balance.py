@@ -1,6 +1,7 @@
 """GET /accounts/{account_id}/balance: what is left."""
 
 from litestar import Response, get
+from litestar.params import FromPath
 
 from service.api.answers import Balance
 from service.api.calls import AnyRequest, answer, ledger_of, operation_of
@@ -19,7 +20,7 @@ READ_BALANCE = Operation(
 
 
 @get("/accounts/{account_id:str}/balance", opt={"operation": READ_BALANCE})
-async def balance(request: AnyRequest, account_id: str) -> Response[bytes]:
+async def balance(request: AnyRequest, account_id: FromPath[str]) -> Response[bytes]:
     """Shared windows come without a fill level, unless the key may audit."""
     parameters(request.scope, operation_of(request))
     caller = request.user

@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from litestar import Response, delete, put
+from litestar.params import FromPath, RawBody
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
@@ -112,7 +113,7 @@ PATH = "/accounts/{account_id:str}/budgets/{name:str}"
 
 @put(PATH, opt={"operation": PUT_BUDGET})
 async def put_budget(
-    request: AnyRequest, account_id: str, name: str, body: bytes
+    request: AnyRequest, account_id: FromPath[str], name: FromPath[str], body: RawBody
 ) -> Response[bytes]:
     """It replaces the budget of the same name that the account's plan has."""
     owner, named = path_id(account_id, "account_id"), path_name(name)
@@ -123,7 +124,7 @@ async def put_budget(
 
 @delete(PATH, status_code=200, opt={"operation": DELETE_BUDGET})
 async def delete_budget(
-    request: AnyRequest, account_id: str, name: str, body: bytes
+    request: AnyRequest, account_id: FromPath[str], name: FromPath[str], body: RawBody
 ) -> Response[bytes]:
     """Its windows and all that was counted on them stay on record."""
     owner, named = path_id(account_id, "account_id"), path_name(name)

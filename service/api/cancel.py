@@ -1,6 +1,7 @@
 """POST /cancel: the user pressed Stop."""
 
 from litestar import Response, post
+from litestar.params import RawBody
 
 from service.api.answers import Cancellation
 from service.api.calls import AnyRequest, write
@@ -36,6 +37,6 @@ CANCEL = Operation(
 
 
 @post("/cancel", status_code=200, opt={"operation": CANCEL})
-async def cancel(request: AnyRequest, body: bytes) -> Response[bytes]:
+async def cancel(request: AnyRequest, body: RawBody) -> Response[bytes]:
     """The hold stays: the provider may bill what it did until it stopped."""
     return await write(request, body, "cancel", CancelBody)

@@ -1,6 +1,7 @@
 """POST /charge: check and spend in one step, where the cost is known."""
 
 from litestar import Response, post
+from litestar.params import RawBody
 
 from service.api.answers import Charge
 from service.api.calls import AnyRequest, write
@@ -35,6 +36,6 @@ CHARGE = Operation(
 
 
 @post("/charge", status_code=200, opt={"operation": CHARGE})
-async def charge(request: AnyRequest, body: bytes) -> Response[bytes]:
+async def charge(request: AnyRequest, body: RawBody) -> Response[bytes]:
     """Nothing is charged when it doesn't fit."""
     return await write(request, body, "charge", ChargeBody)

@@ -7,6 +7,7 @@ from typing import Final
 
 from litestar import Response, get
 from litestar.exceptions import NotFoundException
+from litestar.params import FromPath
 
 from service.api.calls import AnyRequest
 from service.api.openapi import document
@@ -66,7 +67,7 @@ def docs() -> Response[bytes]:
 
 
 @get("/docs/{name:str}", opt={"operation": ASSET}, sync_to_thread=True)
-def asset(name: str) -> Response[bytes]:
+def asset(name: FromPath[str]) -> Response[bytes]:
     """One of the few files that the page needs."""
     if name not in _ASSETS:
         raise NotFoundException

@@ -1,6 +1,7 @@
 """POST /extend: the work takes longer."""
 
 from litestar import Response, post
+from litestar.params import RawBody
 
 from service.api.answers import Extension
 from service.api.calls import AnyRequest, write
@@ -37,6 +38,6 @@ EXTEND = Operation(
 
 
 @post("/extend", status_code=200, opt={"operation": EXTEND})
-async def extend(request: AnyRequest, body: bytes) -> Response[bytes]:
+async def extend(request: AnyRequest, body: RawBody) -> Response[bytes]:
     """Never shortens."""
     return await write(request, body, "extend", ExtendBody)

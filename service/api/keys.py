@@ -4,6 +4,7 @@ import json
 from typing import Literal
 
 from litestar import Response, delete, get, post
+from litestar.params import FromPath, RawBody
 from pydantic import ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
@@ -61,7 +62,7 @@ REVOKE_KEY = Operation(
 
 
 @post("/keys", opt={"operation": CREATE_KEY})
-async def create_key(request: AnyRequest, body: bytes) -> Response[bytes]:
+async def create_key(request: AnyRequest, body: RawBody) -> Response[bytes]:
     """The secret is in this answer and nowhere else: only its SHA-256 is kept."""
     parameters(request.scope, operation_of(request))
     wish, _ = decode(KeyBody, request.scope["headers"], body)
@@ -85,7 +86,7 @@ async def keys(request: AnyRequest) -> Response[bytes]:
 
 
 @delete("/keys/{key_id:str}", status_code=200, opt={"operation": REVOKE_KEY})
-async def revoke_key(request: AnyRequest, key_id: str, body: bytes) -> Response[bytes]:
+async def revoke_key(request: AnyRequest, key_id: FromPath[str], body: RawBody) -> Response[bytes]:
     """It stops working at once here, and everywhere within PREAUTH_KEY_CACHE_SECONDS."""
     no_body(request, body)
     found = path_id(key_id, "key_id")

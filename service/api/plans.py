@@ -1,6 +1,7 @@
 """PUT and GET /plans/{plan_id}: budgets that accounts share."""
 
 from litestar import Response, get, put
+from litestar.params import FromPath, RawBody
 
 from service.api.admin import checked
 from service.api.answers import PlanAnswer
@@ -48,7 +49,7 @@ READ_PLAN = Operation(
 
 
 @put("/plans/{plan_id:str}", opt={"operation": PUT_PLAN})
-async def put_plan(request: AnyRequest, plan_id: str, body: bytes) -> Response[bytes]:
+async def put_plan(request: AnyRequest, plan_id: FromPath[str], body: RawBody) -> Response[bytes]:
     """Accounts under the plan are counted by its new budgets at once, or from the next window."""
     named = path_id(plan_id, "plan_id")
     text = checked(request, body, PlanBody)
@@ -56,7 +57,7 @@ async def put_plan(request: AnyRequest, plan_id: str, body: bytes) -> Response[b
 
 
 @get("/plans/{plan_id:str}", opt={"operation": READ_PLAN})
-async def plan(request: AnyRequest, plan_id: str) -> Response[bytes]:
+async def plan(request: AnyRequest, plan_id: FromPath[str]) -> Response[bytes]:
     """The budgets that apply to every account under the plan."""
     parameters(request.scope, operation_of(request))
     return answer(request, await ledger_of(request).plan(path_id(plan_id, "plan_id")))

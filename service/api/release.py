@@ -1,6 +1,7 @@
 """POST /release: the provider definitely did no billable work."""
 
 from litestar import Response, post
+from litestar.params import RawBody
 
 from service.api.answers import Release
 from service.api.calls import AnyRequest, write
@@ -30,6 +31,6 @@ RELEASE = Operation(
 
 
 @post("/release", status_code=200, opt={"operation": RELEASE})
-async def release(request: AnyRequest, body: bytes) -> Response[bytes]:
+async def release(request: AnyRequest, body: RawBody) -> Response[bytes]:
     """Only where the provider certainly did nothing billable; else settle as ``unknown``."""
     return await write(request, body, "release", ReleaseBody)

@@ -3,6 +3,7 @@
 import re
 
 from litestar import Response, get
+from litestar.params import FromPath
 
 from service.api.answers import Reservation
 from service.api.calls import AnyRequest, answer, ledger_of, operation_of
@@ -29,7 +30,7 @@ READ_RESERVATION = Operation(
 
 
 @get("/reservations/{request_id:str}", opt={"operation": READ_RESERVATION})
-async def reservation(request: AnyRequest, request_id: str) -> Response[bytes]:
+async def reservation(request: AnyRequest, request_id: FromPath[str]) -> Response[bytes]:
     """What was asked, decided, held, settled, and by whom."""
     query = parameters(request.scope, operation_of(request))
     account_id = query.get("account_id")

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from litestar import Response, post
+from litestar.params import RawBody
 from pydantic import Field
 
 from service.api.answers import Authorization
@@ -49,6 +50,6 @@ RESERVE = Operation(
 
 
 @post("/reserve", status_code=200, opt={"operation": RESERVE})
-async def reserve(request: AnyRequest, body: bytes) -> Response[bytes]:
+async def reserve(request: AnyRequest, body: RawBody) -> Response[bytes]:
     """Authorize before spending: all budgets of the account and its ancestors hold, or none."""
     return await write(request, body, "reserve", ReserveBody)

@@ -4,6 +4,7 @@ import json
 from typing import Annotated, Literal
 
 from litestar import Response, post
+from litestar.params import FromPath, RawBody
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
@@ -58,7 +59,7 @@ RESOLVE = Operation(
 
 
 @post("/reservations/{request_id:str}/resolve", status_code=200, opt={"operation": RESOLVE})
-async def resolve(request: AnyRequest, request_id: str, body: bytes) -> Response[bytes]:
+async def resolve(request: AnyRequest, request_id: FromPath[str], body: RawBody) -> Response[bytes]:
     """Ends a hold whose outcome is unknown, or accepts an overage that a budget rejects."""
     parameters(request.scope, operation_of(request))
     found = path_id(request_id, "request_id")

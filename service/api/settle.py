@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 
 from litestar import Response, post
+from litestar.params import RawBody
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
@@ -54,6 +55,6 @@ SETTLE = Operation(
 
 
 @post("/settle", status_code=200, opt={"operation": SETTLE})
-async def settle(request: AnyRequest, body: bytes) -> Response[bytes]:
+async def settle(request: AnyRequest, body: RawBody) -> Response[bytes]:
     """Settled exactly once, however often it is sent; the rest of the hold is available at once."""
     return await write(request, body, "settle", SettleBody)

@@ -20,7 +20,7 @@ _SERVER_SHARE = 0.9
 _CLOSE_SECONDS = 2.0
 
 
-class _Connection(asyncpg.Connection):
+class _Connection(asyncpg.Connection):  # type: ignore[misc, unused-ignore]
     """A connection that is not reset between calls: nothing here changes a session's state."""
 
     __slots__ = ()

@@ -47,13 +47,13 @@ class InvariantBroken(LedgerFault):
     """PA002: the books don't agree. Nothing was written; a page for the owner."""
 
 
-class _BatchRefusedState(asyncpg.PostgresError):
+class _BatchRefusedState(asyncpg.PostgresError):  # type: ignore[misc, unused-ignore]
     """Registers PA001 with asyncpg, which else answers UnknownPostgresError."""
 
     sqlstate = "PA001"
 
 
-class _InvariantBrokenState(asyncpg.PostgresError):
+class _InvariantBrokenState(asyncpg.PostgresError):  # type: ignore[misc, unused-ignore]
     """Registers PA002 with asyncpg."""
 
     sqlstate = "PA002"

@@ -14,6 +14,7 @@ from litestar import Litestar
 from service.app import create_app
 from service.settings import Settings
 from tests.support.money import Json
+from tests.support.waits import until
 
 __all__ = ["ADMIN_KEY", "Api", "bearer", "in_process", "over_sockets", "settings_for"]
 
@@ -97,15 +98,40 @@ class Api:
 
 
 @contextlib.asynccontextmanager
+async def living(app: Litestar) -> AsyncIterator[None]:
+    """The application's lifespan, entered and left by one task as its task groups want it."""
+    started, over = asyncio.Event(), asyncio.Event()
+
+    async def live() -> None:
+        async with app.lifespan():
+            started.set()
+            await over.wait()
+
+    task = asyncio.create_task(live())
+    waiting = asyncio.create_task(started.wait())
+    await asyncio.wait([task, waiting], return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    try:
+        yield
+    finally:
+        over.set()
+        await task
+
+
+@contextlib.asynccontextmanager
 async def in_process(settings: Settings) -> AsyncIterator[Api]:
     """The application called as a function."""
     app = create_app(settings)
     transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)  # type: ignore[arg-type]
     async with (
-        app.lifespan(),
+        living(app),
         httpx.AsyncClient(transport=transport, base_url="http://preauth") as http,
     ):
         yield Api(http, app)
+
+
+async def _started(server: uvicorn.Server) -> bool:
+    return server.started
 
 
 class _Server(uvicorn.Server):
@@ -128,8 +154,7 @@ async def over_sockets(settings: Settings) -> AsyncIterator[tuple[Api, uvicorn.S
         server = _Server(config)
         task = asyncio.create_task(server.serve(sockets=[listener]))
         base = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        while not server.started:
-            await asyncio.sleep(0.01)
+        await until(lambda: _started(server), "the server listens")
         try:
             async with httpx.AsyncClient(base_url=base, timeout=30) as http:
                 yield Api(http, app), server

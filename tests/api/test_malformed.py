@@ -1,9 +1,13 @@
 """A malformed request is a 400 that names the field, and nothing is written."""
 
+import importlib
+import json
 from typing import Any
 
 import pytest
 
+from service.api.problems import Problem
+from service.api.strict import decode
 from tests.api.client import Api
 from tests.support.ledger import Ledger
 from tests.support.malformed import BAD_AMOUNTS, BAD_IDS, BAD_LABELS, BAD_TTLS, broken
@@ -45,12 +49,6 @@ def test_the_model_names_the_field(case: tuple[str, str, Any]) -> None:
 
 
 def refused(call: str, body: dict[str, Any]) -> list[dict[str, str]]:
-    import importlib
-    import json
-
-    from service.api.problems import Problem
-    from service.api.strict import decode
-
     model = getattr(importlib.import_module(f"service.api.{call}"), f"{call.title()}Body")
     with pytest.raises(Problem) as caught:
         decode(model, [(b"content-type", b"application/json")], json.dumps(body).encode())

@@ -4,8 +4,10 @@ import json
 import re
 
 import pytest
+import structlog
 from prometheus_client.parser import text_string_to_metric_families
 
+from service.api import observe
 from service.api.calls import REASONS
 from service.api.problems import CODES
 from service.ledger import CALLS, StoreUnavailable
@@ -80,10 +82,11 @@ async def test_decisions_are_counted_by_call_outcome_and_reason(api: Api) -> Non
 
 
 async def test_one_json_line_a_request_with_ids_and_no_content(
-    database_url: str, capfd: pytest.CaptureFixture[str]
+    database_url: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     async with in_process(settings_for(database_url, log_level="info")) as api:
+        monkeypatch.setattr(observe, "_log", structlog.get_logger())
         capfd.readouterr()
         await exercise(api)
         await api.reserve("r", SECRET, 1, headers={"X-Request-Id": "mine-1", "traceparent": trace})

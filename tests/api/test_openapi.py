@@ -83,7 +83,7 @@ def test_every_operation_declares_its_errors(
 
 
 def test_the_examples_fit_their_models() -> None:
-    for path, method, operation in operations():
+    for *_, operation in operations():
         if "requestBody" not in operation:
             continue
         content = operation["requestBody"]["content"]["application/json"]

@@ -29,7 +29,7 @@ async def test_an_unknown_path_is_a_404(api: Api) -> None:
         ("POST", "/accounts/a/b", "GET, OPTIONS, PUT"),
         ("GET", "/accounts/a/budgets/x", "DELETE, OPTIONS, PUT"),
         ("DELETE", "/healthz", "GET, OPTIONS"),
-        ("BREW", "/reserve", "OPTIONS, POST"),
+        ("PATCH", "/reserve", "OPTIONS, POST"),
     ],
 )
 async def test_a_wrong_method_is_a_405_with_allow(
