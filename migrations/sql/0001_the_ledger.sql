@@ -563,7 +563,7 @@ begin
     from jsonb_each(value) as a (unit, amount)
     cross join lateral (
       select case
-        when a.unit !~ '^[a-z][a-z0-9_]{0,31}$' then preauth._error(path || '.' || a.unit, 'is no unit: 1 to 32 characters, a-z first, then a-z 0-9 _')
+        when not preauth._is_unit(a.unit) then preauth._error(path || '.' || a.unit, 'is no unit: 1 to 32 characters, a-z first, then a-z 0-9 _')
         when not preauth._is_amount(a.amount) then preauth._error(path || '.' || a.unit, 'must be a whole number from 0 to 9007199254740991')
       end -> 0
     ) as e (error)
@@ -627,8 +627,9 @@ begin
           then preauth._shape_errors(call, a.value) end as errors
       from jsonb_array_elements(items) with ordinality as a
       cross join lateral (
-        select bool_and(preauth._is_plain(call, f.key, f.value)) as fields
+        select bool_and(preauth._is_plain(call, f.key, f.value, u.key, u.value)) and count(u.key) <= 16 as fields
         from jsonb_each(case when jsonb_typeof(a.value) = 'object' then a.value end) as f
+        left join lateral jsonb_each(case when f.key = 'amounts' and jsonb_typeof(f.value) = 'object' then f.value end) as u on true
       ) as plain
       offset 0  -- so that each item is looked at once
     ) as i
@@ -701,9 +702,9 @@ as $$
   select 1, f.name, 'is required' from unnest(array['name', 'unit', 'window', 'limit_amount']) as f (name) where not body ? f.name
   union all
   values
-    (2, 'name', case when body ? 'name' and (jsonb_typeof(body -> 'name') <> 'string' or body ->> 'name' !~ '^[a-z][a-z0-9_.-]{0,63}$' or body ->> 'name' = 'max_open_holds')
+    (2, 'name', case when body ? 'name' and (jsonb_typeof(body -> 'name') <> 'string' or not preauth._is_name(body ->> 'name', 64) or body ->> 'name' = 'max_open_holds')
       then 'must be 1 to 64 characters, a-z first, then a-z 0-9 _ . -, and not max_open_holds' end),
-    (2, 'unit', case when body ? 'unit' and (jsonb_typeof(body -> 'unit') <> 'string' or body ->> 'unit' !~ '^[a-z][a-z0-9_]{0,31}$' or body ->> 'unit' = 'open_holds')
+    (2, 'unit', case when body ? 'unit' and (jsonb_typeof(body -> 'unit') <> 'string' or not preauth._is_unit(body ->> 'unit') or body ->> 'unit' = 'open_holds')
       then 'must be 1 to 32 characters, a-z first, then a-z 0-9 _, and not open_holds' end),
     (2, 'limit_amount', case when body ->> 'limit_amount' is not null and not preauth._is_amount(body -> 'limit_amount')
       then 'must be a whole number from 0 to 9007199254740991, or null for unlimited' end),
@@ -1111,9 +1112,9 @@ comment on function preauth._expiry_closing(preauth.reservation, preauth.hold_li
 create function preauth._expiry_settlement(r preauth.reservation, closed preauth._closed[], at timestamptz) returns jsonb
 language sql stable
 as $$
-  select (preauth._settlement_answer(
-    row(0, 'settle', r.request_id, r.account_id, jsonb_build_object('amounts', preauth._chosen_amounts(r), 'outcome', 'expired'),
-      'expiry', null, false, false, null)::preauth._ask, closed, at)).body::jsonb
+  select s.reply
+  from preauth._settlement_replies(array[row(0, 'settle', r.request_id, r.account_id,
+    jsonb_build_object('amounts', preauth._chosen_amounts(r), 'outcome', 'expired'), 'expiry', null, false, false, null)::preauth._ask], closed, at) as s
 $$;
 comment on function preauth._expiry_settlement(preauth.reservation, preauth._closed[], timestamptz) is 'The settlement of a hold that was charged because its time had passed.';
 
@@ -1408,12 +1409,6 @@ end
 $$;
 comment on function preauth._hold_lines(preauth._ask[], preauth._line[], preauth._slot[], timestamptz) is 'Adds the lines to their windows, one update a window, and writes them.';
 
--- 040_internal/_id_pattern.sql
-create function preauth._id_pattern() returns text
-language sql stable
-as $$ select '^[A-Za-z0-9_.:@/-]{1,128}$' $$;
-comment on function preauth._id_pattern() is 'Form of request_id, account_id, session_id and model.';
-
 -- 040_internal/_insert_reservations.sql
 -- In the order of keys: two batches that race with the same ids cannot wait for each other in a ring.
 create function preauth._insert_reservations(asks preauth._ask[], rulings preauth._ruling[], lines preauth._line[], slots preauth._slot[], at timestamptz) returns integer[]
@@ -1470,7 +1465,7 @@ comment on function preauth._instant(timestamp, text) is 'The first instant at w
 create function preauth._is_amount(value jsonb) returns boolean
 language sql stable
 as $$
-  select case when jsonb_typeof(value) = 'number' and value::text ~ '^[0-9]{1,16}$' then value::text::bigint <= 9007199254740991 else false end
+  select case when jsonb_typeof(value) = 'number' and value::text ~ '^[0-9]+$' and length(value::text) <= 16 then value::text::bigint <= 9007199254740991 else false end
 $$;
 comment on function preauth._is_amount(jsonb) is 'A whole JSON number from 0 to 2^53-1; 7.0, "7" and true are not.';
 
@@ -1507,24 +1502,41 @@ as $$
 $$;
 comment on function preauth._is_denial(text) is 'Whether a verdict is a denial, which is recorded and final for its request_id; other refusals leave no trace.';
 
+-- 040_internal/_is_id.sql
+-- A bounded repetition would make the regular expression fifty times as slow.
+create function preauth._is_id(value text) returns boolean
+language sql immutable
+as $$ select value ~ '^[A-Za-z0-9_.:@/-]+$' and length(value) <= 128 $$;
+comment on function preauth._is_id(text) is 'The form of request_id, account_id, plan_id, session_id and model: 1 to 128 characters of A-Z a-z 0-9 _ . : @ / -';
+
+-- 040_internal/_is_line.sql
+create function preauth._is_line(value jsonb, longest integer) returns boolean
+language sql immutable
+as $$ select jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[^[:cntrl:]]+$' and length(value #>> '{}') <= longest $$;
+comment on function preauth._is_line(jsonb, integer) is 'A string of 1 to longest characters, none of them a control character.';
+
+-- 040_internal/_is_name.sql
+create function preauth._is_name(value text, longest integer) returns boolean
+language sql immutable
+as $$ select value ~ '^[a-z][a-z0-9_.-]*$' and length(value) <= longest $$;
+comment on function preauth._is_name(text, integer) is 'The form of budget names (up to 64 characters) and label names (up to 32): a-z first, then a-z 0-9 _ . -';
+
 -- 040_internal/_is_plain.sql
-create function preauth._is_plain(call text, field text, value jsonb) returns boolean
+create function preauth._is_plain(call text, field text, value jsonb, unit text, amount jsonb) returns boolean
 language sql stable
 as $$
   select case
     when value = 'null' then field <> all (preauth._required_fields(call))
     else case preauth._field_kind(call, field)
-      when 'id' then jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[A-Za-z0-9_.:@/-]{1,128}$'
-      when 'amounts' then jsonb_typeof(value) = 'object' and value <> '{}' and length(value::text) < 200
-        and position('.' in value::text) = 0
-        and not value @? '$.keyvalue() ? (!(@.key like_regex "^[a-z][a-z0-9_]{0,31}$") || @.value.type() <> "number" || @.value < 0 || @.value > 9007199254740991)'
+      when 'id' then jsonb_typeof(value) = 'string' and preauth._is_id(value #>> '{}')
+      when 'amounts' then preauth._is_unit(unit) and preauth._is_amount(amount)
       when 'ttl' then preauth._is_amount(value) and value::text::bigint between 1 and 86400
       else false
     end
   end
 $$;
-comment on function preauth._is_plain(text, text, jsonb) is
-  'Whether a field is certainly well-formed, by one cheap look at what most calls send; when false, preauth._field_errors looks properly.';
+comment on function preauth._is_plain(text, text, jsonb, text, jsonb) is
+  'Whether a field, and where it is amounts one entry of it, is certainly well-formed: one cheap look at what most calls send. When false, preauth._field_errors looks properly.';
 
 -- 040_internal/_is_time_zone.sql
 create function preauth._is_time_zone(value jsonb) returns boolean
@@ -1534,6 +1546,12 @@ as $$
     select from pg_timezone_names as z where z.name = value #>> '{}' and z.name !~ '^(posix|right)/|^(Factory|localtime|posixrules)$')
 $$;
 comment on function preauth._is_time_zone(jsonb) is 'Whether the value is a name of the IANA time zone database, in its own spelling.';
+
+-- 040_internal/_is_unit.sql
+create function preauth._is_unit(value text) returns boolean
+language sql immutable
+as $$ select value ~ '^[a-z][a-z0-9_]*$' and length(value) <= 32 $$;
+comment on function preauth._is_unit(text) is 'The form of a unit: 1 to 32 characters, a-z first, then a-z 0-9 _';
 
 -- 040_internal/_is_within.sql
 create function preauth._is_within(account_id text, within text) returns boolean
@@ -1569,9 +1587,8 @@ begin
     from jsonb_each(value) as l (name, label)
     cross join lateral (
       select case
-        when l.name !~ '^[a-z][a-z0-9_.-]{0,31}$' then preauth._error(path || '.' || l.name, 'is no label name: 1 to 32 characters, a-z first, then a-z 0-9 _ . -')
-        when jsonb_typeof(l.label) <> 'string' or l.label #>> '{}' !~ '^[^[:cntrl:]]{1,128}$'
-          then preauth._error(path || '.' || l.name, 'must be a string of 1 to 128 characters, none of them a control character')
+        when not preauth._is_name(l.name, 32) then preauth._error(path || '.' || l.name, 'is no label name: 1 to 32 characters, a-z first, then a-z 0-9 _ . -')
+        when not preauth._is_line(l.label, 128) then preauth._error(path || '.' || l.name, 'must be a string of 1 to 128 characters, none of them a control character')
       end -> 0
     ) as e (error)
     where e.error is not null
@@ -2421,7 +2438,6 @@ language plpgsql
 as $$
 declare
   closed preauth._closed[];
-  replies preauth._answer[];
 begin
   if cardinality(asks) = 0 then
     return;
@@ -2432,36 +2448,43 @@ begin
     join preauth.hold_line as l on l.request_id = a.request_id and l.account_id = a.account_id
     where l.state = 'held'
     order by a.n, l.position), at) as c);
-  replies := array(select preauth._release_answer(a, array(
-      select c from unnest(closed) as c where c.request_id = a.request_id and c.account_id = a.account_id order by c.position), at)
-    from unnest(asks) as a order by a.n);
-  update preauth.reservation as r
-  set state = 'released', closure = x.body::jsonb
-  from unnest(asks) as a
-  join unnest(replies) as x on x.n = a.n
-  where r.request_id = a.request_id and r.account_id = a.account_id;
   perform preauth._note(a, 'released', jsonb_build_object('reason', a.body -> 'reason'), at) from unnest(asks) as a;
-  return query select * from unnest(replies);
+  return query
+    with replies as materialized (
+      select * from preauth._release_replies(asks, closed, at)
+    ), states as (
+      update preauth.reservation as x
+      set state = 'released', closure = r.reply
+      from replies as r
+      join unnest(asks) as a on a.n = r.n
+      where x.request_id = a.request_id and x.account_id = a.account_id
+    )
+    select r.n, 200, null::json, r.reply::json from replies as r;
 end
 $$;
 comment on function preauth._release(preauth._ask[], timestamptz) is 'Gives back what locked reservations hold: lines and windows, events, states, replies.';
 
--- 040_internal/_release_answer.sql
-create function preauth._release_answer(ask preauth._ask, closed preauth._closed[], at timestamptz) returns preauth._answer
+-- 040_internal/_release_replies.sql
+create function preauth._release_replies(asks preauth._ask[], closed preauth._closed[], at timestamptz)
+returns table (n integer, reply jsonb)
 language sql stable
 as $$
-  select row(ask.n, 200, null, (
-    jsonb_build_object(
-      'request_id', ask.request_id, 'account_id', ask.account_id, 'state', 'released', 'reason', ask.body -> 'reason',
-      'lines', coalesce(json_agg(preauth._hold_line_json(ask.account_id, b.name, w.account_id, b.unit, w.window_key, c.amount,
-        c.limit_after - c.settled_after - c.reserved_after) order by c.position), '[]'),
-      'released_at', preauth._time(at), 'replayed', false)
-    || case when ask.call = 'resolve' then '{"resolved": true}' else '{}' end::jsonb)::json)::preauth._answer
-  from unnest(closed) as c
-  join preauth.budget_window as w on w.window_id = c.window_id
-  join preauth.budget as b on b.budget_id = w.budget_id
+  select a.n, jsonb_build_object(
+      'request_id', a.request_id, 'account_id', a.account_id, 'state', 'released', 'reason', a.body -> 'reason',
+      'lines', coalesce(l.lines, '[]'), 'released_at', preauth._time(at), 'replayed', false)
+    || case when a.call = 'resolve' then '{"resolved": true}' else '{}' end::jsonb
+  from unnest(asks) as a
+  left join (
+    select c.request_id, c.account_id,
+      jsonb_agg(preauth._hold_line_json(c.account_id, b.name, w.account_id, b.unit, w.window_key, c.amount,
+        c.limit_after - c.settled_after - c.reserved_after) order by c.position) as lines
+    from unnest(closed) as c
+    join preauth.budget_window as w on w.window_id = c.window_id
+    join preauth.budget as b on b.budget_id = w.budget_id
+    group by c.request_id, c.account_id
+  ) as l on l.request_id = a.request_id and l.account_id = a.account_id
 $$;
-comment on function preauth._release_answer(preauth._ask, preauth._closed[], timestamptz) is 'The reply to a release: what each line gave back.';
+comment on function preauth._release_replies(preauth._ask[], preauth._closed[], timestamptz) is 'The replies to releases: what each line gave back.';
 
 -- 040_internal/_release_round.sql
 create function preauth._release_round(asks preauth._ask[], at timestamptz) returns setof preauth._answer
@@ -2639,7 +2662,7 @@ begin
   select array_agg(d.account_id), array_agg(d.model) into account_ids, models
   from (select distinct a.account_id, o.model
         from unnest(asks) as a cross join lateral preauth._options(a.body) as o
-        where a.errors is null) as d;
+        where a.errors is null and preauth._is_within(a.account_id, a.within)) as d;
   perform preauth._open_accounts(account_ids, at);
   loop
     routes := preauth._find_routes(account_ids, models, at);
@@ -2657,7 +2680,6 @@ language plpgsql
 as $$
 declare
   closed preauth._closed[];
-  replies preauth._answer[];
 begin
   if cardinality(asks) = 0 then
     return;
@@ -2669,11 +2691,7 @@ begin
     join preauth.budget_window as w on w.window_id = l.window_id
     join preauth.budget as b on b.budget_id = w.budget_id
     order by a.n, l.position), at) as c);
-  replies := array(select preauth._settlement_answer(a, array(
-      select c from unnest(closed) as c where c.request_id = a.request_id and c.account_id = a.account_id order by c.position), at)
-    from unnest(asks) as a order by a.n);
-  perform preauth._write_settlements(asks, replies, at);
-  return query select * from unnest(replies);
+  return query select * from preauth._write_settlements(asks, closed, at);
 end
 $$;
 comment on function preauth._settle(preauth._ask[], timestamptz) is 'Settles locked reservations at the amounts in their asks: lines and windows, usage events, states, replies.';
@@ -2713,7 +2731,7 @@ returns table (n integer, amounts jsonb, reply jsonb, verdict text, missing_unit
 language sql stable
 as $$
   select a.n, u.amounts, case when a.body ->> 'outcome' = 'unknown' then preauth._unknown_body(r) else r.closure end,
-    preauth._settle_verdict(a, r, at, u.amounts, l.missing_unit, l.exceeds), l.missing_unit
+    preauth._settle_verdict(a, r, preauth._state_at(r, at), u.amounts, l.missing_unit, l.exceeds), l.missing_unit
   from unnest(asks) as a
   join preauth.reservation as r on r.request_id = a.request_id and r.account_id = a.account_id
   cross join lateral (select case a.body ->> 'action' when 'accept_overage' then r.closure else a.body end -> 'amounts') as u (amounts)
@@ -2761,62 +2779,68 @@ $$;
 comment on function preauth._settle_round(preauth._ask[], timestamptz) is 'Settles, or says why not: one call each on locked reservations that are all different.';
 
 -- 040_internal/_settle_verdict.sql
-create function preauth._settle_verdict(ask preauth._ask, r preauth.reservation, at timestamptz, amounts jsonb, missing_unit text, exceeds boolean) returns text
+create function preauth._settle_verdict(ask preauth._ask, r preauth.reservation, state text, amounts jsonb, missing_unit text, exceeds boolean) returns text
 language sql stable
 as $$
   select case
-    when s.state = 'denied' then 'not_authorized'
+    when state = 'denied' then 'not_authorized'
     when r.call = 'charge' then 'already_settled'
     when ask.body ->> 'action' = 'accept_overage' then
-      case when s.state = 'overage_review' then 'settle' when r.closure ? 'resolved' then 'replay' when s.state = 'settled' then 'already_settled' else 'settlement_conflict' end
+      case when state = 'overage_review' then 'settle' when r.closure ? 'resolved' then 'replay' when state = 'settled' then 'already_settled' else 'settlement_conflict' end
     when ask.body ->> 'outcome' = 'unknown' then
-      case s.state when 'settled' then 'already_settled' when 'released' then 'already_released' when 'lapsed' then 'hold_lapsed'
+      case state when 'settled' then 'already_settled' when 'released' then 'already_released' when 'lapsed' then 'hold_lapsed'
         when 'overage_review' then 'settlement_exceeds_hold' when 'unknown' then case when r.state = 'unknown' then 'replay' else 'mark_unknown' end
         else 'mark_unknown' end
-    when s.state = 'settled' then case when r.closure -> 'amounts' = amounts then 'replay' else 'settlement_conflict' end
+    when state = 'settled' then case when r.closure -> 'amounts' = amounts then 'replay' else 'settlement_conflict' end
     when missing_unit is not null then 'amount_missing'
     when ask.call = 'resolve' then 'settle'
-    when s.state = 'overage_review' then 'settlement_exceeds_hold'
+    when state = 'overage_review' then 'settlement_exceeds_hold'
     when exceeds then 'mark_exceeding'
     else 'settle'
   end
-  from (select preauth._state_at(r, at)) as s (state)
 $$;
-comment on function preauth._settle_verdict(preauth._ask, preauth.reservation, timestamptz, jsonb, text, boolean) is
+comment on function preauth._settle_verdict(preauth._ask, preauth.reservation, text, jsonb, text, boolean) is
   'settle, replay, mark_unknown, mark_exceeding (a refused overage that a person must resolve), or the code of a refusal: the rows 4 to 10 and 15 of docs/state-machine.md.';
 
 -- 040_internal/_settled_line_json.sql
-create function preauth._settled_line_json(account_id text, closed preauth._closed, scope text, window_key text, budget text, unit text) returns json
+create function preauth._settled_line_json(closed preauth._closed, scope text, window_key text, budget text, unit text) returns jsonb
 language sql stable
 as $$
-  select case when scope = account_id
-    then json_build_object('budget', budget, 'scope', scope, 'unit', unit, 'window', window_key,
+  select case when scope = closed.account_id
+    then jsonb_build_object('budget', budget, 'scope', scope, 'unit', unit, 'window', window_key,
       'held', closed.amount, 'amount', closed.settled_amount, 'overage', greatest(closed.settled_amount - closed.amount, 0),
       'settled', closed.settled_after, 'reserved', closed.reserved_after,
       'available', closed.limit_after - closed.settled_after - closed.reserved_after)
-    else json_build_object('budget', budget, 'scope', scope, 'unit', unit, 'window', window_key,
+    else jsonb_build_object('budget', budget, 'scope', scope, 'unit', unit, 'window', window_key,
       'held', closed.amount, 'amount', closed.settled_amount, 'overage', greatest(closed.settled_amount - closed.amount, 0))
   end
 $$;
-comment on function preauth._settled_line_json(text, preauth._closed, text, text, text, text) is 'A line of a settlement; the fill level of a shared scope is left out.';
+comment on function preauth._settled_line_json(preauth._closed, text, text, text, text) is 'A line of a settlement; the fill level of a shared scope is left out.';
 
--- 040_internal/_settlement_answer.sql
-create function preauth._settlement_answer(ask preauth._ask, closed preauth._closed[], at timestamptz) returns preauth._answer
+-- 040_internal/_settlement_replies.sql
+create function preauth._settlement_replies(asks preauth._ask[], closed preauth._closed[], at timestamptz)
+returns table (n integer, reply jsonb)
 language sql stable
 as $$
-  select row(ask.n, 200, null, (
-    json_build_object(
-      'request_id', ask.request_id, 'account_id', ask.account_id, 'state', 'settled',
-      'outcome', coalesce(ask.body ->> 'outcome', 'completed'), 'amounts', ask.body -> 'amounts',
-      'lines', coalesce(json_agg(preauth._settled_line_json(ask.account_id, c, w.account_id, w.window_key, b.name, b.unit) order by c.position), '[]'),
-      'overage', coalesce(jsonb_object_agg(b.unit, c.settled_amount - c.amount) filter (where c.settled_amount > c.amount), '{}'),
-      'late', coalesce(bool_or(c.late), false), 'settled_at', preauth._time(at), 'replayed', false)::jsonb
-    || case when ask.call = 'resolve' then '{"resolved": true}' else '{}' end::jsonb)::json)::preauth._answer
-  from unnest(closed) as c
-  join preauth.budget_window as w on w.window_id = c.window_id
-  join preauth.budget as b on b.budget_id = w.budget_id
+  select a.n, jsonb_build_object(
+      'request_id', a.request_id, 'account_id', a.account_id, 'state', 'settled',
+      'outcome', coalesce(a.body ->> 'outcome', 'completed'), 'amounts', a.body -> 'amounts',
+      'lines', coalesce(l.lines, '[]'), 'overage', coalesce(l.overage, '{}'), 'late', coalesce(l.late, false),
+      'settled_at', preauth._time(at), 'replayed', false)
+    || case when a.call = 'resolve' then '{"resolved": true}' else '{}' end::jsonb
+  from unnest(asks) as a
+  left join (
+    select c.request_id, c.account_id,
+      jsonb_agg(preauth._settled_line_json(c, w.account_id, w.window_key, b.name, b.unit) order by c.position) as lines,
+      jsonb_object_agg(b.unit, c.settled_amount - c.amount) filter (where c.settled_amount > c.amount) as overage,
+      bool_or(c.late) as late
+    from unnest(closed) as c
+    join preauth.budget_window as w on w.window_id = c.window_id
+    join preauth.budget as b on b.budget_id = w.budget_id
+    group by c.request_id, c.account_id
+  ) as l on l.request_id = a.request_id and l.account_id = a.account_id
 $$;
-comment on function preauth._settlement_answer(preauth._ask, preauth._closed[], timestamptz) is 'The reply to a settlement. overage: per unit, what was spent above the hold.';
+comment on function preauth._settlement_replies(preauth._ask[], preauth._closed[], timestamptz) is 'The replies to settlements. overage: per unit, what was spent above the hold.';
 
 -- 040_internal/_shape_errors.sql
 create function preauth._shape_errors(call text, item jsonb) returns jsonb
@@ -2944,15 +2968,14 @@ as $$
   select case kind
     when 'id' then
       case when jsonb_typeof(value) <> 'string' then 'must be a string'
-           when value #>> '{}' !~ '^[A-Za-z0-9_.:@/-]{1,128}$' then 'must be 1 to 128 characters of A-Z a-z 0-9 _ . : @ / -' end
+           when not preauth._is_id(value #>> '{}') then 'must be 1 to 128 characters of A-Z a-z 0-9 _ . : @ / -' end
     when 'ttl' then
       case when not preauth._is_amount(value) then 'must be a whole number'
            when value::text::bigint not between 1 and 86400 then 'must be from 1 to 86400' end
     when 'flag' then
       case when jsonb_typeof(value) <> 'boolean' then 'must be true or false' end
     when 'text' then
-      case when jsonb_typeof(value) <> 'string' then 'must be a string'
-           when value #>> '{}' !~ '^[^[:cntrl:]]+$' or length(value #>> '{}') > 256 then 'must be 1 to 256 characters, none of them a control character' end
+      case when not preauth._is_line(value, 256) then 'must be a string of 1 to 256 characters, none of them a control character' end
     when 'outcome' then
       case when value not in ('"completed"', '"interrupted"', '"unknown"') then 'must be completed, interrupted or unknown' end
     when 'action' then
@@ -3207,25 +3230,34 @@ $$;
 comment on function preauth._write_expiries(preauth.reservation[], preauth._closed[], timestamptz) is 'States and events of expired reservations.';
 
 -- 040_internal/_write_settlements.sql
-create function preauth._write_settlements(asks preauth._ask[], replies preauth._answer[], at timestamptz) returns void
+create function preauth._write_settlements(asks preauth._ask[], closed preauth._closed[], at timestamptz) returns setof preauth._answer
 language plpgsql
 as $$
 begin
-  insert into preauth.usage_event
-    (account_id, request_id, kind, amounts, overage, outcome, provider_request_id, occurred_at, actor, reason)
-  select a.account_id, a.request_id, case when (p.reply ->> 'late')::boolean then 'late_charge' else 'settlement' end,
-    a.body -> 'amounts', nullif(p.reply -> 'overage', '{}'), p.reply ->> 'outcome', a.body ->> 'provider_request_id', at, a.actor, a.body ->> 'reason'
-  from unnest(asks) as a
-  cross join lateral (select x.body::jsonb from unnest(replies) as x where x.n = a.n) as p (reply)
-  order by a.n;
-  update preauth.reservation as r
-  set state = 'settled', closure = x.body::jsonb
-  from unnest(asks) as a
-  join unnest(replies) as x on x.n = a.n
-  where r.request_id = a.request_id and r.account_id = a.account_id;
+  return query
+    with replies as materialized (
+      select a, s.reply
+      from preauth._settlement_replies(asks, closed, at) as s
+      join unnest(asks) as a on a.n = s.n
+    ), events as (
+      insert into preauth.usage_event
+        (account_id, request_id, kind, amounts, overage, outcome, provider_request_id, occurred_at, actor, reason)
+      select (r.a).account_id, (r.a).request_id, case when (r.reply ->> 'late')::boolean then 'late_charge' else 'settlement' end,
+        (r.a).body -> 'amounts', nullif(r.reply -> 'overage', '{}'), r.reply ->> 'outcome', (r.a).body ->> 'provider_request_id',
+        at, (r.a).actor, (r.a).body ->> 'reason'
+      from replies as r
+      order by (r.a).n
+    ), states as (
+      update preauth.reservation as x
+      set state = 'settled', closure = r.reply
+      from replies as r
+      where x.request_id = (r.a).request_id and x.account_id = (r.a).account_id
+    )
+    select (r.a).n, 200, null::json, r.reply::json from replies as r;
 end
 $$;
-comment on function preauth._write_settlements(preauth._ask[], preauth._answer[], timestamptz) is 'Appends the usage event of each settlement and keeps its reply for replays.';
+comment on function preauth._write_settlements(preauth._ask[], preauth._closed[], timestamptz) is
+  'Appends the usage event of each settlement, keeps its reply for replays, and answers.';
 
 -- 050_api/account.sql
 create function preauth_api.account(account_id text, within text default null) returns jsonb

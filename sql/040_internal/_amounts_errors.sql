@@ -13,7 +13,7 @@ begin
     from jsonb_each(value) as a (unit, amount)
     cross join lateral (
       select case
-        when a.unit !~ '^[a-z][a-z0-9_]{0,31}$' then preauth._error(path || '.' || a.unit, 'is no unit: 1 to 32 characters, a-z first, then a-z 0-9 _')
+        when not preauth._is_unit(a.unit) then preauth._error(path || '.' || a.unit, 'is no unit: 1 to 32 characters, a-z first, then a-z 0-9 _')
         when not preauth._is_amount(a.amount) then preauth._error(path || '.' || a.unit, 'must be a whole number from 0 to 9007199254740991')
       end -> 0
     ) as e (error)

@@ -19,8 +19,9 @@ begin
           then preauth._shape_errors(call, a.value) end as errors
       from jsonb_array_elements(items) with ordinality as a
       cross join lateral (
-        select bool_and(preauth._is_plain(call, f.key, f.value)) as fields
+        select bool_and(preauth._is_plain(call, f.key, f.value, u.key, u.value)) and count(u.key) <= 16 as fields
         from jsonb_each(case when jsonb_typeof(a.value) = 'object' then a.value end) as f
+        left join lateral jsonb_each(case when f.key = 'amounts' and jsonb_typeof(f.value) = 'object' then f.value end) as u on true
       ) as plain
       offset 0  -- so that each item is looked at once
     ) as i

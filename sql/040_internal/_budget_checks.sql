@@ -7,9 +7,9 @@ as $$
   select 1, f.name, 'is required' from unnest(array['name', 'unit', 'window', 'limit_amount']) as f (name) where not body ? f.name
   union all
   values
-    (2, 'name', case when body ? 'name' and (jsonb_typeof(body -> 'name') <> 'string' or body ->> 'name' !~ '^[a-z][a-z0-9_.-]{0,63}$' or body ->> 'name' = 'max_open_holds')
+    (2, 'name', case when body ? 'name' and (jsonb_typeof(body -> 'name') <> 'string' or not preauth._is_name(body ->> 'name', 64) or body ->> 'name' = 'max_open_holds')
       then 'must be 1 to 64 characters, a-z first, then a-z 0-9 _ . -, and not max_open_holds' end),
-    (2, 'unit', case when body ? 'unit' and (jsonb_typeof(body -> 'unit') <> 'string' or body ->> 'unit' !~ '^[a-z][a-z0-9_]{0,31}$' or body ->> 'unit' = 'open_holds')
+    (2, 'unit', case when body ? 'unit' and (jsonb_typeof(body -> 'unit') <> 'string' or not preauth._is_unit(body ->> 'unit') or body ->> 'unit' = 'open_holds')
       then 'must be 1 to 32 characters, a-z first, then a-z 0-9 _, and not open_holds' end),
     (2, 'limit_amount', case when body ->> 'limit_amount' is not null and not preauth._is_amount(body -> 'limit_amount')
       then 'must be a whole number from 0 to 9007199254740991, or null for unlimited' end),

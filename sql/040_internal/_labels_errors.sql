@@ -13,9 +13,8 @@ begin
     from jsonb_each(value) as l (name, label)
     cross join lateral (
       select case
-        when l.name !~ '^[a-z][a-z0-9_.-]{0,31}$' then preauth._error(path || '.' || l.name, 'is no label name: 1 to 32 characters, a-z first, then a-z 0-9 _ . -')
-        when jsonb_typeof(l.label) <> 'string' or l.label #>> '{}' !~ '^[^[:cntrl:]]{1,128}$'
-          then preauth._error(path || '.' || l.name, 'must be a string of 1 to 128 characters, none of them a control character')
+        when not preauth._is_name(l.name, 32) then preauth._error(path || '.' || l.name, 'is no label name: 1 to 32 characters, a-z first, then a-z 0-9 _ . -')
+        when not preauth._is_line(l.label, 128) then preauth._error(path || '.' || l.name, 'must be a string of 1 to 128 characters, none of them a control character')
       end -> 0
     ) as e (error)
     where e.error is not null

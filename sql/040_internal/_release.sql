@@ -3,7 +3,6 @@ language plpgsql
 as $$
 declare
   closed preauth._closed[];
-  replies preauth._answer[];
 begin
   if cardinality(asks) = 0 then
     return;
@@ -14,16 +13,18 @@ begin
     join preauth.hold_line as l on l.request_id = a.request_id and l.account_id = a.account_id
     where l.state = 'held'
     order by a.n, l.position), at) as c);
-  replies := array(select preauth._release_answer(a, array(
-      select c from unnest(closed) as c where c.request_id = a.request_id and c.account_id = a.account_id order by c.position), at)
-    from unnest(asks) as a order by a.n);
-  update preauth.reservation as r
-  set state = 'released', closure = x.body::jsonb
-  from unnest(asks) as a
-  join unnest(replies) as x on x.n = a.n
-  where r.request_id = a.request_id and r.account_id = a.account_id;
   perform preauth._note(a, 'released', jsonb_build_object('reason', a.body -> 'reason'), at) from unnest(asks) as a;
-  return query select * from unnest(replies);
+  return query
+    with replies as materialized (
+      select * from preauth._release_replies(asks, closed, at)
+    ), states as (
+      update preauth.reservation as x
+      set state = 'released', closure = r.reply
+      from replies as r
+      join unnest(asks) as a on a.n = r.n
+      where x.request_id = a.request_id and x.account_id = a.account_id
+    )
+    select r.n, 200, null::json, r.reply::json from replies as r;
 end
 $$;
 comment on function preauth._release(preauth._ask[], timestamptz) is 'Gives back what locked reservations hold: lines and windows, events, states, replies.';

@@ -3,7 +3,6 @@ language plpgsql
 as $$
 declare
   closed preauth._closed[];
-  replies preauth._answer[];
 begin
   if cardinality(asks) = 0 then
     return;
@@ -15,11 +14,7 @@ begin
     join preauth.budget_window as w on w.window_id = l.window_id
     join preauth.budget as b on b.budget_id = w.budget_id
     order by a.n, l.position), at) as c);
-  replies := array(select preauth._settlement_answer(a, array(
-      select c from unnest(closed) as c where c.request_id = a.request_id and c.account_id = a.account_id order by c.position), at)
-    from unnest(asks) as a order by a.n);
-  perform preauth._write_settlements(asks, replies, at);
-  return query select * from unnest(replies);
+  return query select * from preauth._write_settlements(asks, closed, at);
 end
 $$;
 comment on function preauth._settle(preauth._ask[], timestamptz) is 'Settles locked reservations at the amounts in their asks: lines and windows, usage events, states, replies.';

@@ -3,7 +3,7 @@ returns table (n integer, amounts jsonb, reply jsonb, verdict text, missing_unit
 language sql stable
 as $$
   select a.n, u.amounts, case when a.body ->> 'outcome' = 'unknown' then preauth._unknown_body(r) else r.closure end,
-    preauth._settle_verdict(a, r, at, u.amounts, l.missing_unit, l.exceeds), l.missing_unit
+    preauth._settle_verdict(a, r, preauth._state_at(r, at), u.amounts, l.missing_unit, l.exceeds), l.missing_unit
   from unnest(asks) as a
   join preauth.reservation as r on r.request_id = a.request_id and r.account_id = a.account_id
   cross join lateral (select case a.body ->> 'action' when 'accept_overage' then r.closure else a.body end -> 'amounts') as u (amounts)

@@ -1,23 +1,22 @@
-create function preauth._settle_verdict(ask preauth._ask, r preauth.reservation, at timestamptz, amounts jsonb, missing_unit text, exceeds boolean) returns text
+create function preauth._settle_verdict(ask preauth._ask, r preauth.reservation, state text, amounts jsonb, missing_unit text, exceeds boolean) returns text
 language sql stable
 as $$
   select case
-    when s.state = 'denied' then 'not_authorized'
+    when state = 'denied' then 'not_authorized'
     when r.call = 'charge' then 'already_settled'
     when ask.body ->> 'action' = 'accept_overage' then
-      case when s.state = 'overage_review' then 'settle' when r.closure ? 'resolved' then 'replay' when s.state = 'settled' then 'already_settled' else 'settlement_conflict' end
+      case when state = 'overage_review' then 'settle' when r.closure ? 'resolved' then 'replay' when state = 'settled' then 'already_settled' else 'settlement_conflict' end
     when ask.body ->> 'outcome' = 'unknown' then
-      case s.state when 'settled' then 'already_settled' when 'released' then 'already_released' when 'lapsed' then 'hold_lapsed'
+      case state when 'settled' then 'already_settled' when 'released' then 'already_released' when 'lapsed' then 'hold_lapsed'
         when 'overage_review' then 'settlement_exceeds_hold' when 'unknown' then case when r.state = 'unknown' then 'replay' else 'mark_unknown' end
         else 'mark_unknown' end
-    when s.state = 'settled' then case when r.closure -> 'amounts' = amounts then 'replay' else 'settlement_conflict' end
+    when state = 'settled' then case when r.closure -> 'amounts' = amounts then 'replay' else 'settlement_conflict' end
     when missing_unit is not null then 'amount_missing'
     when ask.call = 'resolve' then 'settle'
-    when s.state = 'overage_review' then 'settlement_exceeds_hold'
+    when state = 'overage_review' then 'settlement_exceeds_hold'
     when exceeds then 'mark_exceeding'
     else 'settle'
   end
-  from (select preauth._state_at(r, at)) as s (state)
 $$;
-comment on function preauth._settle_verdict(preauth._ask, preauth.reservation, timestamptz, jsonb, text, boolean) is
+comment on function preauth._settle_verdict(preauth._ask, preauth.reservation, text, jsonb, text, boolean) is
   'settle, replay, mark_unknown, mark_exceeding (a refused overage that a person must resolve), or the code of a refusal: the rows 4 to 10 and 15 of docs/state-machine.md.';

@@ -1,19 +1,28 @@
-create function preauth._write_settlements(asks preauth._ask[], replies preauth._answer[], at timestamptz) returns void
+create function preauth._write_settlements(asks preauth._ask[], closed preauth._closed[], at timestamptz) returns setof preauth._answer
 language plpgsql
 as $$
 begin
-  insert into preauth.usage_event
-    (account_id, request_id, kind, amounts, overage, outcome, provider_request_id, occurred_at, actor, reason)
-  select a.account_id, a.request_id, case when (p.reply ->> 'late')::boolean then 'late_charge' else 'settlement' end,
-    a.body -> 'amounts', nullif(p.reply -> 'overage', '{}'), p.reply ->> 'outcome', a.body ->> 'provider_request_id', at, a.actor, a.body ->> 'reason'
-  from unnest(asks) as a
-  cross join lateral (select x.body::jsonb from unnest(replies) as x where x.n = a.n) as p (reply)
-  order by a.n;
-  update preauth.reservation as r
-  set state = 'settled', closure = x.body::jsonb
-  from unnest(asks) as a
-  join unnest(replies) as x on x.n = a.n
-  where r.request_id = a.request_id and r.account_id = a.account_id;
+  return query
+    with replies as materialized (
+      select a, s.reply
+      from preauth._settlement_replies(asks, closed, at) as s
+      join unnest(asks) as a on a.n = s.n
+    ), events as (
+      insert into preauth.usage_event
+        (account_id, request_id, kind, amounts, overage, outcome, provider_request_id, occurred_at, actor, reason)
+      select (r.a).account_id, (r.a).request_id, case when (r.reply ->> 'late')::boolean then 'late_charge' else 'settlement' end,
+        (r.a).body -> 'amounts', nullif(r.reply -> 'overage', '{}'), r.reply ->> 'outcome', (r.a).body ->> 'provider_request_id',
+        at, (r.a).actor, (r.a).body ->> 'reason'
+      from replies as r
+      order by (r.a).n
+    ), states as (
+      update preauth.reservation as x
+      set state = 'settled', closure = r.reply
+      from replies as r
+      where x.request_id = (r.a).request_id and x.account_id = (r.a).account_id
+    )
+    select (r.a).n, 200, null::json, r.reply::json from replies as r;
 end
 $$;
-comment on function preauth._write_settlements(preauth._ask[], preauth._answer[], timestamptz) is 'Appends the usage event of each settlement and keeps its reply for replays.';
+comment on function preauth._write_settlements(preauth._ask[], preauth._closed[], timestamptz) is
+  'Appends the usage event of each settlement, keeps its reply for replays, and answers.';

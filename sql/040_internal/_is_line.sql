@@ -1,0 +1,4 @@
+create function preauth._is_line(value jsonb, longest integer) returns boolean
+language sql immutable
+as $$ select jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[^[:cntrl:]]+$' and length(value #>> '{}') <= longest $$;
+comment on function preauth._is_line(jsonb, integer) is 'A string of 1 to longest characters, none of them a control character.';
