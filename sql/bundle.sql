@@ -882,6 +882,14 @@ language sql stable
 as $$ select case when r.option_no = 0 then r.body else r.body -> 'alternatives' -> (r.option_no - 1) end -> 'amounts' $$;
 comment on function preauth._chosen_amounts(preauth.reservation) is '{unit: ceiling} of the option that was authorized.';
 
+-- 040_internal/_chosen_model.sql
+create function preauth._chosen_model(body jsonb, option_no smallint) returns text
+language sql stable
+as $$
+  select case when option_no = 0 then body ->> 'model' else coalesce(body -> 'alternatives' -> (option_no - 1) ->> 'model', body ->> 'model') end
+$$;
+comment on function preauth._chosen_model(jsonb, smallint) is 'The model of a request''s option: 0 is the request itself, k its k-th alternative.';
+
 -- 040_internal/_close_lines.sql
 -- Money enters or leaves a window here and nowhere else, but for the holds of preauth._hold: the line is the guard. A line that another
 -- call closed first is not closed again, and moves nothing. Every line changes state under its window's lock.
@@ -1245,6 +1253,26 @@ end
 $$;
 comment on function preauth._find_routes(text[], text[], timestamptz) is 'The route of each (account, model) whose account exists; a window that is not made yet is null.';
 
+-- 040_internal/_first_instant_from.sql
+create function preauth._first_instant_from(local_time timestamp, zone text, low timestamptz, high timestamptz) returns timestamptz
+language plpgsql stable
+as $$
+declare
+  middle timestamptz;
+begin
+  while high - low > interval '1 second' loop
+    middle := low + make_interval(secs => floor(extract(epoch from high - low) / 2));
+    if middle at time zone zone >= local_time then
+      high := middle;
+    else
+      low := middle;
+    end if;
+  end loop;
+  return high;
+end
+$$;
+comment on function preauth._first_instant_from(timestamp, text, timestamptz, timestamptz) is 'Where clocks jump over local_time: the instant of the jump, to the second, known to lie after low and at the latest at high.';
+
 -- 040_internal/_first_shortage.sql
 create function preauth._first_shortage(slots preauth._slot[], reserved bigint[], places integer[], wanted bigint[]) returns integer
 language plpgsql stable
@@ -1288,7 +1316,7 @@ language sql stable
 as $$
   select a.n, 200, l.headers, preauth._authorization(
     a.request_id, a.account_id, case a.call when 'charge' then 'settled' else 'authorized' end,
-    coalesce(a.body -> 'alternatives' -> (r.option_no - 1) ->> 'model', a.body ->> 'model'), r.option_no, coalesce(l.lines, '[]'),
+    preauth._chosen_model(a.body, r.option_no), r.option_no, coalesce(l.lines, '[]'),
     preauth._expiry(a, at), coalesce(l.over_limit, false), false, a.call, coalesce((a.body ->> 'record')::boolean, false), a.dry_run)
   from unnest(rulings) as r
   join unnest(asks) as a on a.n = r.n
@@ -1427,7 +1455,7 @@ begin
       (request_id, account_id, call, body, state, model, option_no, on_expiry, created_at, expires_at, actor, denial)
     select a.request_id, a.account_id, a.call, a.body,
       case when r.denial is null then 'authorized' else 'denied' end,
-      case when r.option_no = 0 then a.body ->> 'model' else coalesce(a.body -> 'alternatives' -> (r.option_no - 1) ->> 'model', a.body ->> 'model') end,
+      preauth._chosen_model(a.body, r.option_no),
       r.option_no, e.on_expiry, at, case when r.denial is null then preauth._expiry(a, at) end, a.actor, r.denial
     from unnest(rulings) as r
     join unnest(asks) as a on a.n = r.n
@@ -1453,18 +1481,30 @@ $$;
 comment on function preauth._insert_reservations(preauth._ask[], preauth._ruling[], preauth._line[], preauth._slot[], timestamptz) is 'Writes each new decision''s row; the items whose row is new.';
 
 -- 040_internal/_instant.sql
--- PostgreSQL takes the later of two readings of a repeated local time; a period begins at the earlier one.
+-- PostgreSQL takes the later of two readings of a repeated local time, where a period begins at the earlier one; and a time inside a gap it
+-- moves past the gap's end.
 create function preauth._instant(local_time timestamp, zone text) returns timestamptz
-language sql stable
+language plpgsql stable
 as $$
-  select case when earlier at time zone zone = local_time then least(earlier, later) else later end
-  from (
-    select local_time at time zone zone as later,
-           (local_time - (eve - ((eve at time zone zone) at time zone 'UTC'))) at time zone 'UTC' as earlier
-    from (select local_time - interval '1 day') as o (eve)
-  ) as readings
+declare
+  reading timestamptz := local_time at time zone zone;
+  by_eve timestamptz := preauth._instant_by_offset_at(local_time, local_time - interval '1 day', zone);
+begin
+  if by_eve at time zone zone = local_time then
+    return least(by_eve, reading);
+  elsif reading at time zone zone = local_time then
+    return reading;
+  end if;
+  return preauth._first_instant_from(local_time, zone, preauth._instant_by_offset_at(local_time, local_time + interval '1 day', zone), by_eve);
+end
 $$;
 comment on function preauth._instant(timestamp, text) is 'The first instant at which clocks in the zone show local_time or later: the earlier of two readings when clocks go back, the end of the gap when they go forward.';
+
+-- 040_internal/_instant_by_offset_at.sql
+create function preauth._instant_by_offset_at(local_time timestamp, other_time timestamp, zone text) returns timestamptz
+language sql stable
+as $$ select (local_time - (other_time - ((other_time at time zone zone) at time zone 'UTC'))) at time zone 'UTC' $$;
+comment on function preauth._instant_by_offset_at(timestamp, timestamp, text) is 'The instant of local_time by the UTC offset that the zone has at other_time.';
 
 -- 040_internal/_is_amount.sql
 create function preauth._is_amount(value jsonb) returns boolean
@@ -1566,6 +1606,22 @@ as $$
     or exists (select from preauth.account as a where a.account_id = _is_within.account_id and within = any (a.path))
 $$;
 comment on function preauth._is_within(text, text) is 'Whether an account lies in the subtree that starts at within; null: everywhere.';
+
+-- 040_internal/_key_errors.sql
+create function preauth._key_errors(name text, role text, key_hash bytea, account_id text) returns jsonb
+language sql stable
+as $$
+  select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0), '[]')
+  from (values
+    ('name', case when not coalesce(preauth._is_line(to_jsonb(name), 128), false) then 'must be 1 to 128 characters, none of them a control character' end),
+    ('role', case when not coalesce(role in ('spend', 'audit', 'admin'), false) then 'must be spend, audit or admin' end),
+    ('key_hash', case when octet_length(key_hash) is distinct from 32 then 'must be a SHA-256' end),
+    ('account_id', case when account_id is not null and role <> 'spend' then 'is only for a spend key'
+      when account_id is not null then preauth._value_error('id', to_jsonb(account_id)) end)
+  ) as c (field, message)
+  where c.message is not null
+$$;
+comment on function preauth._key_errors(text, text, bytea, text) is 'What is wrong with a key, as [{path, message}]; [] when nothing is.';
 
 -- 040_internal/_key_json.sql
 create function preauth._key_json(key preauth.api_key) returns jsonb
@@ -2318,11 +2374,12 @@ as $$
       array_agg(array_position(slot_ids, u.window_id) order by u.ordinality) as places,
       (array_agg(u.unit order by u.ordinality) filter (where u.hard and preauth._amount_of(o.amounts, u.unit) is null))[1] as missing_unit
     from unnest(r.window_ids, r.units, r.hard) with ordinality as u (window_id, unit, hard)
+    where not (a.call = 'charge' and u.unit = 'open_holds')
   ) as w
   order by a.n, o.option_no
 $$;
 comment on function preauth._questions(preauth._ask[], preauth._route[], bigint[]) is
-  'Each item''s options in the order of trying: what each asks of which slot (null: it cannot be told), the first unit that a hard budget counts and the option does not tell, and the verdict where no budget need be looked at.';
+  'Each item''s options in the order of trying (a charge is never open): what each asks of which slot (null: it cannot be told), the first unit that a hard budget counts and the option does not tell, and the verdict where no budget need be looked at.';
 
 -- 040_internal/_raise.sql
 create function preauth._raise(code text, message text, detail jsonb default null) returns void
@@ -2662,6 +2719,8 @@ as $$
 declare
   account_ids text[];
   models text[];
+  unopened_ids text[];
+  unopened_models text[];
   at timestamptz := preauth._now();
 begin
   select array_agg(d.account_id), array_agg(d.model) into account_ids, models
@@ -2671,8 +2730,9 @@ begin
   perform preauth._open_accounts(account_ids, at);
   loop
     routes := preauth._find_routes(account_ids, models, at);
-    exit when not exists (select from unnest(routes) as r where array_position(r.window_ids, null) is not null);
-    perform preauth._open_windows(account_ids, models, at);
+    select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, routes) as u;
+    exit when unopened_ids is null;
+    perform preauth._open_windows(unopened_ids, unopened_models, at);
     at := preauth._now();
   end loop;
 end
@@ -2965,6 +3025,28 @@ as $$
     'expires_at', preauth._time(r.expires_at), 'replayed', false)
 $$;
 comment on function preauth._unknown_body(preauth.reservation) is 'The reply to a settlement whose outcome is unknown.';
+
+-- 040_internal/_unopened.sql
+create function preauth._unopened(asks preauth._ask[], routes preauth._route[]) returns table (account_id text, model text)
+language plpgsql stable
+as $$
+begin
+  if not exists (select from unnest(routes) as r where array_position(r.window_ids, null) is not null) then
+    return;
+  end if;
+  return query
+    select distinct r.account_id, r.model
+    from unnest(asks) as a
+    cross join lateral preauth._options(a.body) as o
+    join unnest(routes) as r on r.account_id = a.account_id and r.model is not distinct from o.model
+    where array_position(r.window_ids, null) is not null
+      and not exists (
+        select from unnest(r.units, r.hard) as u (unit, hard)
+        where u.hard and preauth._amount_of(o.amounts, u.unit) is null and not coalesce((a.body ->> 'record')::boolean, false));
+end
+$$;
+comment on function preauth._unopened(preauth._ask[], preauth._route[]) is
+  'The routes with windows that are not made yet and are needed; a request that will be refused because a hard budget''s amount is missing makes none.';
 
 -- 040_internal/_value_error.sql
 create function preauth._value_error(kind text, value jsonb) returns text
@@ -3377,8 +3459,12 @@ create function preauth_api.create_key(name text, role text, key_hash bytea, acc
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
+  errors jsonb := preauth._key_errors(name, role, key_hash, account_id);
   made preauth.api_key;
 begin
+  if errors <> '[]' then
+    return preauth._malformed(errors);
+  end if;
   if account_id is not null and not exists (select from preauth.account as a where a.account_id = create_key.account_id) then
     return preauth._problem('reference_unknown', format('There is no account %s.', account_id), '{"field": "account_id"}');
   end if;
@@ -3390,7 +3476,7 @@ begin
 end
 $$;
 comment on function preauth_api.create_key(text, text, bytea, text, text) is
-  'Stores a key of the REST service by its SHA-256. role: spend, audit or admin; account_id: the subtree a spend key is bound to. Raises check_violation on another role or hash.';
+  'Stores a key of the REST service by its SHA-256. role: spend, audit or admin; account_id: the subtree a spend key is bound to. Returns the key, or a problem with nothing written.';
 
 -- 050_api/delete_budget.sql
 create function preauth_api.delete_budget(account_id text, name text, actor text default null, reason text default null) returns jsonb

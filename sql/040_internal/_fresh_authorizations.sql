@@ -5,7 +5,7 @@ language sql stable
 as $$
   select a.n, 200, l.headers, preauth._authorization(
     a.request_id, a.account_id, case a.call when 'charge' then 'settled' else 'authorized' end,
-    coalesce(a.body -> 'alternatives' -> (r.option_no - 1) ->> 'model', a.body ->> 'model'), r.option_no, coalesce(l.lines, '[]'),
+    preauth._chosen_model(a.body, r.option_no), r.option_no, coalesce(l.lines, '[]'),
     preauth._expiry(a, at), coalesce(l.over_limit, false), false, a.call, coalesce((a.body ->> 'record')::boolean, false), a.dry_run)
   from unnest(rulings) as r
   join unnest(asks) as a on a.n = r.n

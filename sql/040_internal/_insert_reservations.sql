@@ -10,7 +10,7 @@ begin
       (request_id, account_id, call, body, state, model, option_no, on_expiry, created_at, expires_at, actor, denial)
     select a.request_id, a.account_id, a.call, a.body,
       case when r.denial is null then 'authorized' else 'denied' end,
-      case when r.option_no = 0 then a.body ->> 'model' else coalesce(a.body -> 'alternatives' -> (r.option_no - 1) ->> 'model', a.body ->> 'model') end,
+      preauth._chosen_model(a.body, r.option_no),
       r.option_no, e.on_expiry, at, case when r.denial is null then preauth._expiry(a, at) end, a.actor, r.denial
     from unnest(rulings) as r
     join unnest(asks) as a on a.n = r.n

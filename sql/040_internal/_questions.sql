@@ -19,8 +19,9 @@ as $$
       array_agg(array_position(slot_ids, u.window_id) order by u.ordinality) as places,
       (array_agg(u.unit order by u.ordinality) filter (where u.hard and preauth._amount_of(o.amounts, u.unit) is null))[1] as missing_unit
     from unnest(r.window_ids, r.units, r.hard) with ordinality as u (window_id, unit, hard)
+    where not (a.call = 'charge' and u.unit = 'open_holds')
   ) as w
   order by a.n, o.option_no
 $$;
 comment on function preauth._questions(preauth._ask[], preauth._route[], bigint[]) is
-  'Each item''s options in the order of trying: what each asks of which slot (null: it cannot be told), the first unit that a hard budget counts and the option does not tell, and the verdict where no budget need be looked at.';
+  'Each item''s options in the order of trying (a charge is never open): what each asks of which slot (null: it cannot be told), the first unit that a hard budget counts and the option does not tell, and the verdict where no budget need be looked at.';

@@ -4,6 +4,8 @@ as $$
 declare
   account_ids text[];
   models text[];
+  unopened_ids text[];
+  unopened_models text[];
   at timestamptz := preauth._now();
 begin
   select array_agg(d.account_id), array_agg(d.model) into account_ids, models
@@ -13,8 +15,9 @@ begin
   perform preauth._open_accounts(account_ids, at);
   loop
     routes := preauth._find_routes(account_ids, models, at);
-    exit when not exists (select from unnest(routes) as r where array_position(r.window_ids, null) is not null);
-    perform preauth._open_windows(account_ids, models, at);
+    select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, routes) as u;
+    exit when unopened_ids is null;
+    perform preauth._open_windows(unopened_ids, unopened_models, at);
     at := preauth._now();
   end loop;
 end

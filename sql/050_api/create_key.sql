@@ -2,8 +2,12 @@ create function preauth_api.create_key(name text, role text, key_hash bytea, acc
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
+  errors jsonb := preauth._key_errors(name, role, key_hash, account_id);
   made preauth.api_key;
 begin
+  if errors <> '[]' then
+    return preauth._malformed(errors);
+  end if;
   if account_id is not null and not exists (select from preauth.account as a where a.account_id = create_key.account_id) then
     return preauth._problem('reference_unknown', format('There is no account %s.', account_id), '{"field": "account_id"}');
   end if;
@@ -15,4 +19,4 @@ begin
 end
 $$;
 comment on function preauth_api.create_key(text, text, bytea, text, text) is
-  'Stores a key of the REST service by its SHA-256. role: spend, audit or admin; account_id: the subtree a spend key is bound to. Raises check_violation on another role or hash.';
+  'Stores a key of the REST service by its SHA-256. role: spend, audit or admin; account_id: the subtree a spend key is bound to. Returns the key, or a problem with nothing written.';
