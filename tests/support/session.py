@@ -66,7 +66,7 @@ class Session:
             actors,
             within,
         )
-        return [Row(*row) for row in rows]
+        return [Row(n, status, headers or {}, body) for n, status, headers, body in rows]
 
     async def one(self, call: str, **item: object) -> Row:
         """A batch of one: what the service sends for one request."""

@@ -97,7 +97,7 @@ async def test_mixed_batches_of_every_call_do_not_deadlock(tree):
             )
         ]
     await tree.race(calls, connections=30)
-    spent = sum((await tree.figures(f"a{n}", "day")).settled for n in range(5))
+    spent = sum([(await tree.figures(f"a{n}", "day")).settled for n in range(5)])
     assert (await tree.figures("org", "day")) == Figures(spent, 0, 10**6 - spent)
 
 

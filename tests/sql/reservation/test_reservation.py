@@ -1,6 +1,7 @@
 """A reservation with its lines and its whole timeline."""
 
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -80,7 +81,7 @@ async def test_the_timeline_grows_with_every_event_and_is_in_order(held, clock):
     assert all(set(e) == {"at", "event", "actor", "detail"} for e in last)
     assert [at(e["at"]) for e in last] == sorted(at(e["at"]) for e in last)
     assert all(
-        later[: len(earlier)] == earlier for earlier, later in zip(steps, steps[1:], strict=False)
+        later[: len(earlier)] == earlier for earlier, later in pairwise(steps)
     )
 
 

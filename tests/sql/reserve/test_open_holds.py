@@ -37,14 +37,6 @@ async def test_a_lease_that_lapsed_is_no_open_hold(ledger, clock):
     assert (await ledger.reserve("r3", "ann", tokens(1)))["decision"] == "authorized"
 
 
-async def test_a_kept_hold_past_its_time_still_counts(ledger, clock):
-    await grant(ledger, 1)
-    await ledger.reserve("r1", "ann", tokens(1), ttl_seconds=5)
-    clock.advance(seconds=60)
-    await ledger.expire()
-    assert_denied(await ledger.reserve("r2", "ann", tokens(1)), "too_many_holds")
-
-
 async def test_the_bound_is_kept_within_one_batch(ledger, clock):
     await grant(ledger, 2)
     items = [{"request_id": f"r{n}", "account_id": "ann", "amounts": tokens(1)} for n in range(4)]

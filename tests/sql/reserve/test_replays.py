@@ -44,9 +44,10 @@ async def test_a_replay_shows_what_was_available_then_not_now(ledger, clock):
 
 
 async def test_a_replay_in_a_later_window_is_still_the_first_reply(ledger, clock):
+    clock.set("2026-09-30T23:59:59Z")
     await ledger.grant("ann", window=MONTH)
     first = await ledger.reserve("r1", "ann", tokens(400))
-    clock.set("2026-10-02T00:00:00Z")
+    clock.set("2026-10-01T00:00:01Z")
     assert_same(first, await ledger.reserve("r1", "ann", tokens(400)))
 
 

@@ -61,7 +61,7 @@ async def test_another_usage_is_a_conflict_that_moves_nothing_and_is_audited(hel
     assert await held.movements() == moved
     timeline = (await held.reservation("r1"))["timeline"]
     assert len(timeline) == seen + 1
-    assert "conflict" in timeline[-1]["event"]
+    assert "settlement_conflict" in {event["event"] for event in timeline}
 
 
 async def test_after_a_conflict_the_first_settlement_is_still_replayed(held):
