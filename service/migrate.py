@@ -72,10 +72,9 @@ def run_file(name: str) -> None:
 
 @contextmanager
 def _connect(dsn: str) -> Iterator[sqlalchemy.Connection]:
+    driver = psycopg.connect(dsn)  # here, so that its errors come out as they are
     engine = sqlalchemy.create_engine(
-        "postgresql+psycopg://",
-        creator=lambda: psycopg.connect(dsn),
-        poolclass=sqlalchemy.NullPool,
+        "postgresql+psycopg://", creator=lambda: driver, poolclass=sqlalchemy.NullPool
     )
     with engine.connect() as connection:
         yield connection

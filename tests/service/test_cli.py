@@ -1,0 +1,147 @@
+"""The command line on a real database: what it prints, what it stores, how it fails."""
+
+import json
+import stat
+import threading
+
+import psycopg
+import pytest
+from click.testing import CliRunner
+
+from service import migrate, serving
+from service.admin_key import local_admin_key
+from service.api.auth import digest
+from service.cli import main
+from service.examples import load_examples
+from service.store import call
+
+
+@pytest.fixture
+def run(monkeypatch, empty_database_url):
+    """The command line, on a database with nothing in it."""
+    monkeypatch.setenv("PREAUTH_DATABASE_URL", empty_database_url)
+    monkeypatch.setenv("PREAUTH_PORT", "8080")
+
+    def invoke(*arguments):
+        return CliRunner().invoke(main, list(arguments))
+
+    return invoke
+
+
+def lines(result):
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_migrate_brings_an_empty_database_to_head_and_says_so(run, empty_database_url):
+    assert run("migrate").stdout == f"revision None -> {migrate.head()}\n"
+    assert run("migrate").stdout == f"revision {migrate.head()} -> {migrate.head()}\n"
+    assert migrate.at_head(empty_database_url)
+
+
+def test_several_that_migrate_at_once_take_turns(empty_database_url):
+    threads = [threading.Thread(target=migrate.upgrade, args=[empty_database_url]) for _ in "1234"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert migrate.at_head(empty_database_url)
+
+
+def test_a_key_is_shown_once_and_stored_as_its_hash(run, empty_database_url):
+    run("migrate")
+
+    [made] = lines(run("keys", "create", "--name", "chat", "--role", "spend"))
+
+    with psycopg.connect(empty_database_url) as connection:
+        found = call(connection, "key_by_hash", key_hash=digest(made["secret"].encode()))
+    assert found["key_id"] == made["key_id"]
+    [listed] = lines(run("keys", "list"))
+    assert listed["name"] == "chat"
+    assert made["secret"] not in json.dumps(listed)
+
+
+def test_a_revoked_key_is_unknown(run, empty_database_url):
+    run("migrate")
+    [made] = lines(run("keys", "create", "--name", "chat", "--role", "audit"))
+
+    assert run("keys", "revoke", made["key_id"]).exit_code == 0
+
+    with psycopg.connect(empty_database_url) as connection:
+        assert call(connection, "key_by_hash", key_hash=digest(made["secret"].encode())) is None
+
+
+def test_a_problem_is_one_line_and_a_failure(run):
+    run("migrate")
+
+    result = run("keys", "revoke", "key_nobody")
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_verify_says_nothing_of_a_consistent_ledger(run):
+    run("migrate")
+
+    result = run("verify")
+
+    assert (result.exit_code, result.stdout) == (0, "")
+
+
+@pytest.mark.tampered
+def test_verify_prints_each_mismatch_and_fails(run, empty_database_url):
+    run("migrate")
+    with psycopg.connect(empty_database_url) as connection:
+        load_examples(connection)
+        charge = {"request_id": "r", "account_id": "demo", "amounts": {"usd_nano": 7}}
+        assert call(connection, "charge", **charge)["decision"] == "authorized"
+        connection.execute("update preauth.budget_window set settled = settled + 1")
+
+    result = run("verify")
+
+    assert result.exit_code == 1
+    assert {row["account_id"] for row in lines(result)} == {"demo"}
+
+
+def test_the_examples_are_loaded_once(run, empty_database_url):
+    run("migrate")
+    with psycopg.connect(empty_database_url) as connection:
+        assert load_examples(connection) == ["free", "pro", "team", "demo"]
+        assert load_examples(connection) == []
+        free = call(connection, "plan", plan_id="free")
+    assert free["budgets"][0]["limit_amount"] == 500_000_000
+
+
+def test_the_local_admin_key_is_kept_while_the_database_knows_it(run, empty_database_url, tmp_path):
+    run("migrate")
+    with psycopg.connect(empty_database_url, autocommit=True) as connection:
+        key, path = local_admin_key(connection, tmp_path)
+        assert local_admin_key(connection, tmp_path) == (key, path)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        found = call(connection, "key_by_hash", key_hash=digest(key.encode()))
+        call(connection, "revoke_key", key_id=found["key_id"])
+        assert local_admin_key(connection, tmp_path)[0] != key
+
+
+def test_serving_waits_for_the_database_to_be_at_head(empty_database_url, capsys, monkeypatch):
+    monkeypatch.setattr(serving.time, "sleep", lambda _: migrate.upgrade(empty_database_url))
+
+    serving.wait_for_head(empty_database_url)
+
+    assert "waiting: the database is at revision None" in capsys.readouterr().err
+    assert "does not answer" in serving._not_ready("postgresql://postgres@127.0.0.1:1/none")
+
+
+def test_a_bad_setting_and_an_unreachable_database_are_told_in_a_line(run, monkeypatch):
+    monkeypatch.setenv("PREAUTH_DATABASE_URL", "postgresql://postgres@127.0.0.1:1/none")
+    assert run("verify").stderr.startswith("Error: ")
+    monkeypatch.setenv("PREAUTH_PORT", "many")
+    assert run("serve").stderr.startswith("Error: PREAUTH_PORT: ")
+    monkeypatch.setenv("PREAUTH_PORT", "8080")
+    monkeypatch.delenv("PREAUTH_DATABASE_URL")
+    assert "PREAUTH_DATABASE_URL is not set" in run("serve").stderr
+
+
+def test_version_names_the_schema_it_needs(run):
+    assert run("version").stdout.endswith(f"(schema {migrate.head()})\n")
