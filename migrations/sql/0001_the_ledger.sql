@@ -669,7 +669,7 @@ declare
   w preauth.budget_window;
   lapsed bigint;
 begin
-  select x.* into w from preauth.budget_window as x where x.window_id = preauth._current_window_id(scope, budget.budget_id, at);
+  select x.* into w from preauth._current_window(scope, budget.budget_id, at) as c join preauth.budget_window as x on x.window_id = c.window_id;
   if w.window_id is null then
     w.limit_amount := budget.limit_amount;
     w.settled := 0;
@@ -927,24 +927,29 @@ language sql stable
 as $$
   select preauth._rate_limit_headers((b.budget).name, w.limit_amount, w.limit_amount - w.settled - w.reserved, w.starts_at, w.ends_at, at)
   from preauth._applicable_budgets(array[account_id], model) as b
-  join preauth.budget_window as w on w.window_id = preauth._current_window_id(b.scope, (b.budget).budget_id, at)
+  cross join lateral preauth._current_window(b.scope, (b.budget).budget_id, at) as current
+  join preauth.budget_window as w on w.window_id = current.window_id
   where w.limit_amount is not null
   order by (w.limit_amount - w.settled - w.reserved)::numeric / greatest(w.limit_amount, 1), (b.budget).name
   limit 1
 $$;
 comment on function preauth._current_headers(text, text, timestamptz) is 'The rate limit headers of the account''s own tightest budget as it stands now, for replays.';
 
--- 040_internal/_current_window_id.sql
-create function preauth._current_window_id(scope text, budget_id bigint, at timestamptz) returns bigint
+-- 040_internal/_current_window.sql
+create function preauth._current_window(scope text, budget_id bigint, at timestamptz) returns table (window_id bigint)
 language sql stable
 as $$
-  select case when w.ends_at > at then w.window_id end
-  from preauth.budget_window as w
-  where w.account_id = scope and w.budget_id = _current_window_id.budget_id and w.starts_at <= at
-  order by w.starts_at desc
-  limit 1
+  select w.window_id
+  from (
+    select x.window_id, x.ends_at
+    from preauth.budget_window as x
+    where x.account_id = scope and x.budget_id = _current_window.budget_id and x.starts_at <= at
+    order by x.starts_at desc
+    limit 1
+  ) as w
+  where w.ends_at > at
 $$;
-comment on function preauth._current_window_id(text, bigint, timestamptz) is 'The window of a budget and account at an instant; null when none is made.';
+comment on function preauth._current_window(text, bigint, timestamptz) is 'The window of a budget and account at an instant: one row, or none where it is not made.';
 
 -- 040_internal/_decide.sql
 create function preauth._decide(
@@ -1242,7 +1247,7 @@ begin
         coalesce(array_agg((b.budget).unit order by b.place), '{}') as units,
         coalesce(array_agg((b.budget).enforcement = 'hard' order by b.place), '{}') as hard
       from preauth._applicable_budgets(leaf.path, r.model) as b
-      cross join lateral (select preauth._current_window_id(b.scope, (b.budget).budget_id, at)) as current (window_id)
+      left join lateral preauth._current_window(b.scope, (b.budget).budget_id, at) as current on true
     ) as w);
 end
 $$;
@@ -1768,7 +1773,7 @@ begin
   if ask.errors is not null then
     problem := 'malformed';
   elsif account_id is not null then
-    if not preauth._is_within(account_id, ask.within) then
+    if ask.within is not null and not preauth._is_within(account_id, ask.within) then
       problem := 'forbidden';
     elsif not exists (select from preauth.reservation as r where r.request_id = ask.request_id and r.account_id = _locate.account_id) then
       problem := 'reservation_unknown';
@@ -2049,7 +2054,7 @@ begin
     from unnest(account_ids, models) as r (account_id, model)
     join preauth.account as leaf on leaf.account_id = r.account_id
     cross join lateral preauth._applicable_budgets(leaf.path, r.model) as m
-    where preauth._current_window_id(m.scope, (m.budget).budget_id, at) is null)
+    where not exists (select from preauth._current_window(m.scope, (m.budget).budget_id, at)))
   order by b.budget_id
   for share;
   insert into preauth.budget_window
@@ -2063,7 +2068,7 @@ begin
     from unnest(account_ids, models) as r (account_id, model)
     join preauth.account as leaf on leaf.account_id = r.account_id
     cross join lateral preauth._applicable_budgets(leaf.path, r.model) as b
-    where preauth._current_window_id(b.scope, (b.budget).budget_id, at) is null
+    where not exists (select from preauth._current_window(b.scope, (b.budget).budget_id, at))
     order by b.depth desc, b.scope, (b.budget).budget_id
   ) as m
   cross join lateral preauth._window_bounds(m.window_policy, m.zone, at) as bounds
@@ -2721,7 +2726,7 @@ begin
   select array_agg(d.account_id), array_agg(d.model) into account_ids, models
   from (select distinct a.account_id, o.model
         from unnest(asks) as a cross join lateral preauth._options(a.body) as o
-        where a.errors is null and preauth._is_within(a.account_id, a.within)) as d;
+        where a.errors is null and (a.within is null or preauth._is_within(a.account_id, a.within))) as d;
   perform preauth._open_accounts(account_ids, at);
   loop
     routes := preauth._find_routes(account_ids, models, at);

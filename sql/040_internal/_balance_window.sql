@@ -5,7 +5,7 @@ declare
   w preauth.budget_window;
   lapsed bigint;
 begin
-  select x.* into w from preauth.budget_window as x where x.window_id = preauth._current_window_id(scope, budget.budget_id, at);
+  select x.* into w from preauth._current_window(scope, budget.budget_id, at) as c join preauth.budget_window as x on x.window_id = c.window_id;
   if w.window_id is null then
     w.limit_amount := budget.limit_amount;
     w.settled := 0;

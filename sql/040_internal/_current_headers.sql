@@ -3,7 +3,8 @@ language sql stable
 as $$
   select preauth._rate_limit_headers((b.budget).name, w.limit_amount, w.limit_amount - w.settled - w.reserved, w.starts_at, w.ends_at, at)
   from preauth._applicable_budgets(array[account_id], model) as b
-  join preauth.budget_window as w on w.window_id = preauth._current_window_id(b.scope, (b.budget).budget_id, at)
+  cross join lateral preauth._current_window(b.scope, (b.budget).budget_id, at) as current
+  join preauth.budget_window as w on w.window_id = current.window_id
   where w.limit_amount is not null
   order by (w.limit_amount - w.settled - w.reserved)::numeric / greatest(w.limit_amount, 1), (b.budget).name
   limit 1

@@ -17,7 +17,7 @@ begin
         coalesce(array_agg((b.budget).unit order by b.place), '{}') as units,
         coalesce(array_agg((b.budget).enforcement = 'hard' order by b.place), '{}') as hard
       from preauth._applicable_budgets(leaf.path, r.model) as b
-      cross join lateral (select preauth._current_window_id(b.scope, (b.budget).budget_id, at)) as current (window_id)
+      left join lateral preauth._current_window(b.scope, (b.budget).budget_id, at) as current on true
     ) as w);
 end
 $$;

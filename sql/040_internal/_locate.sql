@@ -8,7 +8,7 @@ begin
   if ask.errors is not null then
     problem := 'malformed';
   elsif account_id is not null then
-    if not preauth._is_within(account_id, ask.within) then
+    if ask.within is not null and not preauth._is_within(account_id, ask.within) then
       problem := 'forbidden';
     elsif not exists (select from preauth.reservation as r where r.request_id = ask.request_id and r.account_id = _locate.account_id) then
       problem := 'reservation_unknown';

@@ -10,7 +10,7 @@ begin
     from unnest(account_ids, models) as r (account_id, model)
     join preauth.account as leaf on leaf.account_id = r.account_id
     cross join lateral preauth._applicable_budgets(leaf.path, r.model) as m
-    where preauth._current_window_id(m.scope, (m.budget).budget_id, at) is null)
+    where not exists (select from preauth._current_window(m.scope, (m.budget).budget_id, at)))
   order by b.budget_id
   for share;
   insert into preauth.budget_window
@@ -24,7 +24,7 @@ begin
     from unnest(account_ids, models) as r (account_id, model)
     join preauth.account as leaf on leaf.account_id = r.account_id
     cross join lateral preauth._applicable_budgets(leaf.path, r.model) as b
-    where preauth._current_window_id(b.scope, (b.budget).budget_id, at) is null
+    where not exists (select from preauth._current_window(b.scope, (b.budget).budget_id, at))
     order by b.depth desc, b.scope, (b.budget).budget_id
   ) as m
   cross join lateral preauth._window_bounds(m.window_policy, m.zone, at) as bounds

@@ -11,7 +11,7 @@ begin
   select array_agg(d.account_id), array_agg(d.model) into account_ids, models
   from (select distinct a.account_id, o.model
         from unnest(asks) as a cross join lateral preauth._options(a.body) as o
-        where a.errors is null and preauth._is_within(a.account_id, a.within)) as d;
+        where a.errors is null and (a.within is null or preauth._is_within(a.account_id, a.within))) as d;
   perform preauth._open_accounts(account_ids, at);
   loop
     routes := preauth._find_routes(account_ids, models, at);
