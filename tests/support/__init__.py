@@ -2,4 +2,5 @@
 
 import pytest
 
-pytest.register_assert_rewrite("tests.support")
+for _module in ("checks", "daemon", "session", "waits"):
+    pytest.register_assert_rewrite(f"tests.support.{_module}")

@@ -14,11 +14,13 @@ Json = dict[str, Any]
 NOT_NOW = 503
 PAUSE_SECONDS = 0.05
 PATIENCE_SECONDS = 300
+PRESENT = {"replayed", "state", "expires_at"}
+"""What a replay says as it is now: where the reservation has come to since."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What was acknowledged for a call: its status and body without ``replayed``."""
+    """What was acknowledged for a call: its status and body but for what a replay may change."""
 
     status: int
     body: Json
@@ -26,7 +28,7 @@ class Answer:
     @classmethod
     def of(cls, response: httpx.Response) -> "Answer":
         body = response.json()
-        return cls(response.status_code, {k: v for k, v in body.items() if k != "replayed"})
+        return cls(response.status_code, {k: v for k, v in body.items() if k not in PRESENT})
 
 
 @dataclass

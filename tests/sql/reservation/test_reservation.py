@@ -80,9 +80,7 @@ async def test_the_timeline_grows_with_every_event_and_is_in_order(held, clock):
     last = steps[-1]
     assert all(set(e) == {"at", "event", "actor", "detail"} for e in last)
     assert [at(e["at"]) for e in last] == sorted(at(e["at"]) for e in last)
-    assert all(
-        later[: len(earlier)] == earlier for earlier, later in pairwise(steps)
-    )
+    assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(steps))
 
 
 async def test_replays_leave_no_trace_in_the_timeline(held):

@@ -1,0 +1,116 @@
+"""``verify()`` finds every kind of tampering, and nothing where nothing was tampered with."""
+
+import pytest
+
+from tests.support.money import DAY, LIFETIME, tokens
+
+
+@pytest.fixture
+async def rich(ledger, clock):
+    """A ledger in which everything has happened: held, settled, late, released, lapsed, denied."""
+    await ledger.grant("org", 10_000, window=LIFETIME, on_expiry="release")
+    await ledger.put_account("ann", parent_id="org")
+    await ledger.grant("ann", 1000, window=DAY, on_expiry="release")
+    await ledger.grant("ann", 1000, "kept", window=DAY)
+    await ledger.put_account("bob", parent_id="org", max_open_holds=5)
+    await ledger.grant("bob", 1000, on_expiry="release")
+    for name, ending in (("settled", tokens(30)), ("over", tokens(70)), ("open", None)):
+        await ledger.reserve(name, "ann", tokens(50))
+        if ending:
+            await ledger.settle(name, ending)
+    await ledger.reserve("released", "ann", tokens(50))
+    await ledger.release("released")
+    await ledger.reserve("late", "bob", tokens(50))
+    await ledger.release("late")
+    await ledger.settle("late", tokens(20))
+    await ledger.reserve("lapsed", "bob", tokens(50), ttl_seconds=1)
+    await ledger.reserve("lapsing", "bob", tokens(50), ttl_seconds=2)
+    clock.advance(seconds=1)
+    await ledger.expire()
+    clock.advance(seconds=5)
+    await ledger.charge("charged", "ann", tokens(60))
+    await ledger.charge("recorded", "ann", tokens(5000), record=True)
+    await ledger.reserve("denied", "ann", tokens(5000))
+    await ledger.grant("org", 20_000, window=LIFETIME, on_expiry="release")
+    await ledger.reserve("unknown", "bob", tokens(5))
+    await ledger.settle("unknown", outcome="unknown")
+    return ledger
+
+
+async def mismatches(ledger):
+    return await ledger.connection.fetch("select * from preauth_api.verify()")
+
+
+async def test_where_nothing_was_tampered_with_nothing_is_found(rich):
+    assert await mismatches(rich) == []
+    assert {"held", "settled", "released", "lapsed"} == {
+        row[0]
+        for row in await rich.connection.fetch("select distinct state from preauth.hold_line")
+    }
+
+
+LINE = "request_id = '{}' and position = (select min(position) from preauth.hold_line where request_id = '{}')"
+
+TAMPERINGS = {
+    "reserved is higher than what is held": "update preauth.budget_window set reserved = reserved + 1 where account_id = 'ann'",
+    "reserved is lower than what is held": "update preauth.budget_window set reserved = reserved - 1 where account_id = 'bob'",
+    "settled is higher than what was spent": "update preauth.budget_window set settled = settled + 1 where account_id = 'org'",
+    "settled is lower than what was spent": "update preauth.budget_window set settled = settled - 1 where account_id = 'ann'",
+    "a limit was raised without a trace": "update preauth.budget_window set limit_amount = limit_amount + 1 where account_id = 'bob'",
+    "a limit was lifted without a trace": "update preauth.budget_window set limit_amount = null where account_id = 'ann'",
+    "a held amount was changed": f"update preauth.hold_line set amount = amount + 1 where {LINE.format('open', 'open')}",
+    "a settled amount was changed": f"update preauth.hold_line set settled_amount = 29 where {LINE.format('settled', 'settled')}",
+    "a settled line was moved to another window": "update preauth.hold_line set window_id = (select min(window_id) from preauth.budget_window where account_id = 'bob')"
+    f" where {LINE.format('settled', 'settled')}",
+    "a held line was lost": f"delete from preauth.hold_line where {LINE.format('open', 'open')}",
+    "a settled line was lost": f"delete from preauth.hold_line where {LINE.format('settled', 'settled')}",
+    "a line was released though its reservation is open": f"update preauth.hold_line set state = 'released', lapses_at = null where {LINE.format('open', 'open')}",
+    "a window was lost": "delete from preauth.budget_window where account_id = 'org'",
+    "a reservation was lost": "delete from preauth.reservation where request_id = 'open'",
+    "a settled reservation is open again": "update preauth.reservation set state = 'authorized' where request_id = 'settled'",
+    "an open reservation is released, its lines held": "update preauth.reservation set state = 'released' where request_id = 'open'",
+    "a settlement's event was lost": "delete from preauth.usage_event where request_id = 'settled'",
+    "a charge's event was lost": "delete from preauth.usage_event where request_id = 'charged'",
+    "a late charge's event was lost": "delete from preauth.usage_event where request_id = 'late'",
+    "an event's amount was changed": """update preauth.usage_event set amounts = '{"tokens": 31}' where request_id = 'settled'""",
+    "spend was recorded twice": "insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor)"
+    " select account_id, request_id, kind, amounts, outcome, occurred_at, actor from preauth.usage_event where request_id = 'settled'",
+    "spend was recorded for a denied request": "insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor)"
+    " select account_id, 'denied', kind, amounts, outcome, occurred_at, actor from preauth.usage_event where request_id = 'settled'",
+    "a limit change's event was lost": "delete from preauth.usage_event where kind = 'limit_changed'",
+    "an account hangs elsewhere than its path says": "update preauth.account set parent_id = 'bob', path = array['ann', 'bob'] where account_id = 'ann'",
+    "an account's path leads elsewhere": "update preauth.account set path = array['ann', 'org', 'nowhere'] where account_id = 'ann'",
+    "two windows of a budget overlap": "insert into preauth.budget_window overriding system value"
+    " select (jsonb_populate_record(w, jsonb_build_object('window_id', 999999, 'ordinal', 99, 'starts_at', w.starts_at + interval '1 hour', 'settled', 0, 'reserved', 0))).*"
+    " from preauth.budget_window w where account_id = 'ann' limit 1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", TAMPERINGS)
+async def test_it_finds_that(rich, why):
+    transaction = rich.connection.transaction()
+    await transaction.start()
+    done = await rich.connection.execute(TAMPERINGS[why])
+    assert not done.endswith(" 0"), done
+    found = await mismatches(rich)
+    await transaction.rollback()
+    assert found != []
+    assert all(row["check_name"] and row["expected"] != row["actual"] for row in found)
+    assert await mismatches(rich) == []
+
+
+async def test_a_hard_window_that_let_in_too_much_is_found_though_all_sums_agree(rich):
+    """What an over-admitting reserve would leave behind: consistent rows, one hold too many."""
+    transaction = rich.connection.transaction()
+    await transaction.start()
+    await rich.reserve("last", "bob", tokens(900))
+    line = "request_id = 'last' and window_id in (select window_id from preauth.budget_window where account_id = 'bob' and settled > 0)"
+    await rich.connection.execute(
+        f"update preauth.hold_line set amount = amount + 500 where {line}"
+    )
+    await rich.connection.execute(
+        "update preauth.budget_window set reserved = reserved + 500 where account_id = 'bob' and settled > 0"
+    )
+    found = await mismatches(rich)
+    await transaction.rollback()
+    assert found != []
