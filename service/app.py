@@ -20,6 +20,7 @@ from service.api.health import healthz, readyz
 from service.api.keys import create_key, keys, revoke_key
 from service.api.measurements import measurements
 from service.api.observe import Service
+from service.api.options import options_for
 from service.api.plans import plan, put_plan
 from service.api.problems import answer_exception
 from service.api.release import release
@@ -45,6 +46,7 @@ ADMINISTRATION = [
     resolve,
 ]  # fmt: skip
 OPERATIONS = [healthz, readyz, measurements, openapi, docs, asset]
+HANDLERS = [*CALLS, *READS, *ADMINISTRATION, *OPERATIONS]
 
 
 def create_app(settings: Settings | None = None) -> Litestar:
@@ -57,7 +59,7 @@ def create_app(settings: Settings | None = None) -> Litestar:
     logs.configure(settings.log_level)
     ledger = Ledger.of(settings)
     return Service(
-        route_handlers=[*CALLS, *READS, *ADMINISTRATION, *OPERATIONS],
+        route_handlers=[*options_for(HANDLERS), *HANDLERS],
         guards=[authorise],
         exception_handlers={HTTPException: answer_exception, Exception: answer_exception},
         request_max_body_size=MAX_BODY_BYTES,

@@ -26,7 +26,11 @@ class AccountBody(Body):
     """An IANA name, as Europe/Amsterdam; UTC when null."""
     cycle_anchor: Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")] | None = None
     """The date on which billing cycles begin, as 2026-01-31."""
-    status: Literal["active", "suspended"] | None = None
+    status: Annotated[
+        Literal["active", "suspended"],
+        Field(json_schema_extra=lambda schema: schema.pop("default")),
+    ] = "active"
+    """A new account is active."""
     max_open_holds: Annotated[int, Field(strict=True, ge=0, le=1000000)] | None = None
     """Most reservations open at once; no bound when null."""
     reason: Text | None = None

@@ -1,5 +1,6 @@
 """PUT and DELETE /accounts/{account_id}/budgets/{name}: an account's own limits."""
 
+import re
 from typing import Annotated, Any, Literal
 
 from litestar import Response, delete, put
@@ -13,11 +14,11 @@ from service.api.calls import AnyRequest, answer, ledger_of
 from service.api.operation import ADMIN, Operation, Parameter
 from service.api.paths import path_id, path_name
 from service.api.problems import Fault, malformed
-from service.api.values import Amount, ApplyWhen, Body, BudgetName, Id, Text, Unit
+from service.api.values import TEXT_PATTERN, Amount, ApplyWhen, Body, BudgetName, Id, Text, Unit
 
 __all__ = ["Budget", "BudgetBody", "delete_budget", "put_budget"]
 
-LONGEST_REASON = 256
+_REASON = re.compile(TEXT_PATTERN.removeprefix("^").removesuffix("$"))
 
 
 class CalendarWindow(Body):
@@ -66,7 +67,7 @@ class _Limit(Body):
     @field_validator("overdraft_amount")
     @classmethod
     def _soft_only(cls, value: int | None, info: ValidationInfo) -> int | None:
-        if value is not None and info.data.get("enforcement", "soft") != "soft":
+        if value and info.data.get("enforcement", "soft") != "soft":
             raise PydanticCustomError("presence", "is for soft budgets only")
         return value
 
@@ -106,7 +107,11 @@ DELETE_BUDGET = Operation(
     roles=ADMIN,
     answers={200: RetiredBudget},
     problems=("account_unknown", "budget_unknown"),
-    query=(Parameter("reason", "Recorded with the change.", {"type": "string", "maxLength": 256}),),
+    query=(
+        Parameter(
+            "reason", "Recorded with the change.", {"type": "string", "pattern": TEXT_PATTERN}
+        ),
+    ),
 )
 PATH = "/accounts/{account_id:str}/budgets/{name:str}"
 
@@ -134,6 +139,8 @@ async def delete_budget(
 
 
 def _reason(given: str | None) -> str | None:
-    if given is not None and not (0 < len(given) <= LONGEST_REASON and given.isprintable()):
-        raise malformed([Fault("query.reason", "must be 1 to 256 printable characters")])
+    if given is not None and not _REASON.fullmatch(given):
+        raise malformed(
+            [Fault("query.reason", "must be 1 to 256 characters, none of them a control character")]
+        )
     return given

@@ -18,7 +18,10 @@ DOCS = Operation(
     summary="This document, to read and to try", tag="Operations", media_type="text/html"
 )
 ASSET = Operation(
-    summary="A file of the documentation page", tag="Operations", media_type="text/plain"
+    summary="A file of the documentation page",
+    tag="Operations",
+    media_type="text/plain",
+    problems=("not_found",),
 )
 
 _STATIC: Final = files("service") / "static" / "swagger-ui"

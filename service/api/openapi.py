@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -31,7 +32,7 @@ _DENIAL_FIELDS = ("RateLimit-Policy", "RateLimit")
 
 def document(app: Litestar) -> dict[str, Any]:
     """The whole document."""
-    routes = list(_operations(app))
+    routes = sorted(_operations(app), key=lambda route: route[:2])
     models = _models([operation for _, _, _, operation in routes])
     paths: dict[str, dict[str, Any]] = {}
     for path, method, handler, operation in routes:
@@ -160,6 +161,8 @@ def _responses(operation: Operation) -> dict[str, Any]:
         responses |= {"402": _denial("waiting can't help"), "429": _denial("not now")}
     for status, codes in _by_status(operation).items():
         responses[str(status)] = _refusal(status, codes)
+    if operation.vendor_errors:
+        _add_envelopes(responses)
     return dict(sorted(responses.items()))
 
 
@@ -211,6 +214,13 @@ def _refusal(status: int, codes: list[str]) -> dict[str, Any]:
     if status in _FIELDS:
         answer["headers"] = {_FIELDS[status]: _header()}
     return answer
+
+
+def _add_envelopes(responses: dict[str, Any]) -> None:
+    """With ``error_format`` the same answers come as JSON of the vendor's making."""
+    for status, response in responses.items():
+        if int(status) >= HTTPStatus.BAD_REQUEST:
+            response["content"]["application/json"] = {"schema": {"type": "object"}}
 
 
 _FIELDS = {401: "WWW-Authenticate", 503: "Retry-After"}

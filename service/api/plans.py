@@ -50,7 +50,7 @@ READ_PLAN = Operation(
 
 @put("/plans/{plan_id:str}", opt={"operation": PUT_PLAN})
 async def put_plan(request: AnyRequest, plan_id: FromPath[str], body: RawBody) -> Response[bytes]:
-    """Accounts under the plan are counted by its new budgets at once, or from the next window."""
+    """Its accounts are counted by the new budgets at once, or from the next window on."""
     named = path_id(plan_id, "plan_id")
     text = checked(request, body, PlanBody)
     return answer(request, await ledger_of(request).put_plan(named, text, request.user.key_id))

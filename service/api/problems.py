@@ -52,7 +52,7 @@ CODES: dict[str, tuple[int, str]] = {
     "reference_unknown": (422, "The request names something that does not exist"),
     "parent_cycle": (422, "An account cannot be below itself"),
     "account_too_deep": (422, "The account tree is too deep"),
-    "denied": (429, "The budget does not allow it"),
+    "denied": (429, "The account may not spend that much"),
     "internal": (500, "Internal error"),
     "store_unavailable": (503, "The store is unavailable"),
     "not_ready": (503, "Not ready"),

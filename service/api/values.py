@@ -3,10 +3,12 @@
 from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
 
 __all__ = [
     "ID_PATTERN",
     "MAX_AMOUNT",
+    "TEXT_PATTERN",
     "Alternative",
     "Amount",
     "Amounts",
@@ -24,6 +26,11 @@ __all__ = [
 MAX_AMOUNT: Final = 2**53 - 1
 ID_PATTERN: Final = r"^[A-Za-z0-9_.:@/-]{1,128}$"
 NAME_PATTERN: Final = r"^[a-z][a-z0-9_.-]{0,63}$"
+SHORT_TEXT_PATTERN: Final = r"^[^\x00-\x1f\x7f-\x9f]{1,128}$"
+TEXT_PATTERN: Final = r"^[^\x00-\x1f\x7f-\x9f]{1,256}$"
+
+_CLOSED: Final[JsonDict] = {"additionalProperties": False}
+"""In the document: no key but those that match."""
 
 Amount = Annotated[
     int,
@@ -35,16 +42,21 @@ Id = Annotated[str, Field(pattern=ID_PATTERN)]
 Unit = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 Amounts = Annotated[
     dict[Unit, Amount],
-    Field(min_length=1, max_length=16, examples=[{"usd_nano": 100000000}]),
+    Field(
+        min_length=1,
+        max_length=16,
+        examples=[{"usd_nano": 100000000}],
+        json_schema_extra=_CLOSED,
+    ),
 ]
 TtlSeconds = Annotated[
     int, Field(strict=True, ge=1, le=86400, description="Seconds from now until the hold lapses.")
 ]
-ShortText = Annotated[str, Field(pattern=r"^\P{Cc}{1,128}$")]
-Text = Annotated[str, Field(pattern=r"^\P{Cc}{1,256}$")]
+ShortText = Annotated[str, Field(pattern=SHORT_TEXT_PATTERN)]
+Text = Annotated[str, Field(pattern=TEXT_PATTERN)]
 Labels = Annotated[
     dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.-]{0,31}$")], ShortText],
-    Field(max_length=16, examples=[{"team": "search"}]),
+    Field(max_length=16, examples=[{"team": "search"}], json_schema_extra=_CLOSED),
 ]
 BudgetName = Annotated[str, Field(pattern=NAME_PATTERN)]
 ApplyWhen = Annotated[

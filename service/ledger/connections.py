@@ -17,6 +17,9 @@ ATTEMPTS = 3
 _SERVER_SHARE = 0.9
 """The server gives up first, so that its clean error beats our cutting the connection."""
 
+_PAUSE_SECONDS = 0.005
+"""Before sending again: time to notice which other connections are gone too."""
+
 _CLOSE_SECONDS = 2.0
 
 
@@ -84,6 +87,7 @@ class Connections:
             again = failure.rolled_back or (failure.lost and resend)
             if attempt == ATTEMPTS or not again or not in_time:
                 raise failure.error if in_time else StoreUnavailable("timeout")
+            await asyncio.sleep(_PAUSE_SECONDS * attempt)
         raise AssertionError("unreachable")
 
     async def _attempt(self, deadline: float, sql: str, args: tuple[object, ...]) -> Sequence[Any]:
@@ -91,7 +95,9 @@ class Connections:
         watchdog = asyncio.get_running_loop().call_at(deadline, connection.terminate)
         try:
             rows: Sequence[Any] = await connection.fetch(sql, *args)
-        except asyncio.CancelledError:
+        except asyncpg.PostgresError:
+            raise
+        except BaseException:  # cancelled, or in a state in which nobody should get it again
             connection.terminate()
             raise
         finally:

@@ -69,6 +69,8 @@ class Failure(NamedTuple):
     """It may or may not have been committed: safe only for a statement that is idempotent."""
 
 
+# InternalClientError: the server's last words came in before the connection's end was noticed.
+_LOST = (asyncpg.InterfaceError, asyncpg.InternalClientError, ConnectionError)
 _FAULTS: dict[str, type[LedgerFault]] = {"PA001": BatchRefused, "PA002": InvariantBroken}
 _TIES = {"40001", "40P01"}
 _TIMEOUTS = {"57014", "55P03", "25P03"}
@@ -81,7 +83,9 @@ def classify(error: Exception) -> Failure:
     """Say what an exception of asyncpg, or of the network under it, means."""
     if isinstance(error, asyncpg.PostgresError):
         return _of_sqlstate(str(error.sqlstate))
-    if isinstance(error, (asyncpg.InterfaceError, ConnectionError)):
+    if isinstance(error, ValueError):  # an argument that asyncpg could not encode
+        return Failure(LedgerFault(None))
+    if isinstance(error, _LOST):
         return Failure(StoreUnavailable("lost"), lost=True)
     if isinstance(error, (asyncio.TimeoutError, TimeoutError)):
         return Failure(StoreUnavailable("timeout"))

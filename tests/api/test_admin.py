@@ -18,6 +18,13 @@ async def test_a_plan_is_put_and_got(api: Api) -> None:
     assert [budget["name"] for budget in got["budgets"]] == ["cap"]
 
 
+async def test_the_budgets_that_a_plan_answers_with_may_be_put_again(api: Api) -> None:
+    soft = {**CAP, "name": "soft", "enforcement": "soft", "overdraft_amount": 5}
+    put = await api.ok("PUT", "/plans/p", {"budgets": [{"name": "cap", **CAP}, soft]})
+    again = await api.ok("PUT", "/plans/p", {"budgets": put["budgets"]})
+    assert again["budgets"] == put["budgets"]
+
+
 async def test_an_account_is_put_merged_and_got(api: Api) -> None:
     await api.ok("PUT", "/accounts/org", {})
     await api.ok(
@@ -73,6 +80,7 @@ async def test_changes_are_recorded_with_actor_and_reason(api: Api, ledger: Ledg
         ("/accounts/a/budgets/cap", {**CAP, "enforcement": "hard", "overdraft_amount": 1}, "overdraft_amount"),
         ("/accounts/a/budgets/Cap", CAP, "name"),
         ("/accounts/a", {"status": "closed"}, "status"),
+        ("/accounts/a", {"status": None}, "status"),
         ("/accounts/a", {"max_open_holds": -1}, "max_open_holds"),
         ("/accounts/a", {"max_open_holds": True}, "max_open_holds"),
         ("/accounts/a", {"cycle_anchor": "2026-02-30"}, "cycle_anchor"),

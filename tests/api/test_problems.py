@@ -22,6 +22,12 @@ async def test_an_unknown_path_is_a_404(api: Api) -> None:
         assert_problem(response.json(), 404, "not_found")
 
 
+async def test_options_tells_every_method_of_a_path(api: Api) -> None:
+    for path, allowed in [("/accounts/a", "GET, OPTIONS, PUT"), ("/keys", "GET, OPTIONS, POST")]:
+        response = await api.send("OPTIONS", path, key=None)
+        assert (response.status_code, response.headers["allow"]) == (204, allowed)
+
+
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [

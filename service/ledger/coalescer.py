@@ -1,0 +1,140 @@
+"""Natural batching: calls that come while a batch is under way go together in the next one.
+
+A call that finds its lane idle goes at once. There is no timer: nobody waits for company, only
+for the lane. One durable commit then serves many calls, where each on its own would wait for
+the row lock that the one before it holds through its flush.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+
+from service.ledger.errors import LedgerFault, StoreUnavailable
+from service.ledger.outcome import Outcome
+
+__all__ = ["MOST_AT_ONCE", "Coalescer", "Passenger"]
+
+MOST_AT_ONCE = 512
+"""Items in one batch: the ledger takes no more."""
+
+
+class Passenger:
+    """One call on its way."""
+
+    __slots__ = ("actor", "answer", "deadline", "item", "name", "within")
+
+    def __init__(
+        self, name: str, item: str, actor: str | None, within: str | None, deadline: float
+    ) -> None:
+        self.name = name
+        self.item = item
+        self.actor = actor
+        self.within = within
+        self.deadline = deadline
+        self.answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+
+    def refuse(self, error: Exception) -> None:
+        """Fail the call, unless its caller has gone away."""
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+
+Fly = Callable[[str, Sequence[Passenger], float], Awaitable[list[Outcome]]]
+"""Makes a batch of calls of one name by a deadline (the event loop's clock)."""
+
+
+class Coalescer:
+    """A few lanes, each with one batch under way at most; calls that meet on rows share one."""
+
+    def __init__(self, fly: Fly, *, lanes: int) -> None:
+        self._lanes = [_Lane(fly) for _ in range(lanes)]
+
+    async def call(self, passenger: Passenger, shard: str) -> Outcome:
+        """Send a call along with the others of its shard; ``shard`` is a root account.
+
+        Raises:
+            LedgerError: as the ledger says. A caller that is cancelled cancels nobody else.
+        """
+        self._lanes[hash(shard) % len(self._lanes)].board(passenger)
+        return await passenger.answer
+
+    async def drain(self) -> None:
+        """Wait until every call that was sent has its answer."""
+        await asyncio.gather(*(lane.idle() for lane in self._lanes))
+
+
+class _Lane:
+    """Calls that wait, by name, and the batch under way."""
+
+    def __init__(self, fly: Fly) -> None:
+        self._fly = fly
+        self._waiting: dict[str, deque[Passenger]] = {}
+        self._under_way = 0
+        self._task: asyncio.Task[None] | None = None
+
+    def board(self, passenger: Passenger) -> None:
+        self._waiting.setdefault(passenger.name, deque()).append(passenger)
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def idle(self) -> None:
+        while self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def _run(self) -> None:
+        try:
+            while batch := self._take():
+                self._under_way = len(batch)
+                await self._carry(batch)
+        finally:
+            self._under_way = 0
+            self._task = None
+
+    def _take(self) -> list[Passenger]:
+        """The calls to go next: of the name whose first has waited longest.
+
+        Half of all that are in flight, not all: while these are in the database, those
+        whose answers have just come are on their way back with their next call.
+        """
+        now = asyncio.get_running_loop().time()
+        while self._waiting:
+            name = min(self._waiting, key=lambda n: self._waiting[n][0].deadline)
+            queue = self._waiting[name]
+            most = min(MOST_AT_ONCE, (len(queue) + self._under_way + 1) // 2)
+            batch = [queue.popleft() for _ in range(min(most, len(queue)))]
+            if not queue:
+                del self._waiting[name]
+            if ready := [p for p in batch if _is_in_time(p, now)]:
+                return ready
+        return []
+
+    async def _carry(self, batch: list[Passenger]) -> None:
+        try:
+            outcomes = await self._fly(batch[0].name, batch, min(p.deadline for p in batch))
+        except LedgerFault as fault:
+            await self._carry_one_by_one(batch, fault)
+        except Exception as error:  # noqa: BLE001  # it is each caller's, the lane goes on
+            for passenger in batch:
+                passenger.refuse(error)
+        else:
+            for passenger, outcome in zip(batch, outcomes, strict=True):
+                if not passenger.answer.done():
+                    passenger.answer.set_result(outcome)
+
+    async def _carry_one_by_one(self, batch: list[Passenger], fault: LedgerFault) -> None:
+        """One item may be at fault: its neighbours must not suffer. Nothing was written."""
+        if len(batch) == 1:
+            batch[0].refuse(fault)
+            return
+        for passenger in batch:
+            await self._carry([passenger])
+
+
+def _is_in_time(passenger: Passenger, now: float) -> bool:
+    """Leaves out a call whose caller has gone away, and one that has waited too long."""
+    if passenger.answer.done():
+        return False
+    if passenger.deadline <= now:
+        passenger.refuse(StoreUnavailable("busy"))
+        return False
+    return True
