@@ -27,6 +27,8 @@ _DESCRIPTION = """Authorization holds for metered spend. Reserve before the work
 Amounts are whole numbers in the budget's unit, 0 to 2^53-1. Every call is idempotent by its
 `request_id`. Errors are problem details; `type` ends in a code of `docs/errors.md`."""
 
+_TAGS = ("Calls", "Reads", "Administration", "Operations")
+
 _DENIAL_FIELDS = ("RateLimit-Policy", "RateLimit")
 
 
@@ -41,6 +43,7 @@ def document(app: Litestar) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": _info(),
         "servers": [{"url": "/"}],
+        "tags": [{"name": name} for name in _TAGS],
         "security": [{"key": []}],
         "paths": paths,
         "components": {

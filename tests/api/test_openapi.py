@@ -60,6 +60,11 @@ def test_every_route_is_in_it() -> None:
     assert served == {(path, method) for path, method, _ in operations()}
 
 
+def test_every_tag_is_declared() -> None:
+    used = {tag for _, _, operation in operations() for tag in operation["tags"]}
+    assert used == {tag["name"] for tag in DOCUMENT["tags"]}
+
+
 def test_operation_ids_are_unique() -> None:
     ids = [operation["operationId"] for _, _, operation in operations()]
     assert len(ids) == len(set(ids))
