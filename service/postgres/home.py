@@ -26,8 +26,6 @@ class State:
 
     port: int = 0
     password: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
-    copied: str | None = None
-    """A copy of the programs that the last start made and may have left."""
 
 
 class Home:
@@ -100,10 +98,11 @@ class Home:
     def read_state(self) -> State:
         """What is remembered, or a fresh state with a new password."""
         try:
-            return State(**json.loads(self._state.read_text()))
+            kept = json.loads(self._state.read_text())
+            return State(port=kept["port"], password=kept["password"])
         except FileNotFoundError:
             return State()
-        except (ValueError, TypeError, PermissionError) as error:
+        except (ValueError, TypeError, KeyError, PermissionError) as error:
             raise PostgresError(f"cannot read {self._state}: {error}") from error
 
     def write_state(self, state: State) -> None:

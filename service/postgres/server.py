@@ -15,7 +15,8 @@ from urllib.parse import quote
 import psycopg
 from psycopg import sql
 
-from service.postgres.binaries import Binaries, embedded_bin_dir, remove_copy
+from service.postgres.binaries import Binaries, embedded_bin_dir
+from service.postgres.copies import Copy, make_copy, sweep
 from service.postgres.errors import AlreadyRunningError, PostgresError
 from service.postgres.home import Home, State, free_port
 from service.postgres.identity import Identity, choose_identity
@@ -56,7 +57,8 @@ class PostgresServer:
     ) -> None:
         self.home = Home(Path(data_dir))
         self.database = database
-        self._binaries = Binaries(Path(bin_dir) if bin_dir else embedded_bin_dir())
+        self._given = Binaries(Path(bin_dir) if bin_dir else embedded_bin_dir())
+        self._copy: Copy | None = None
         self._port = port
         self._options = dict(options or {})
         self._state = State()
@@ -95,11 +97,9 @@ class PostgresServer:
             process.send_signal(SIGNALS[mode])
             self._await_end(process)
         self._process = None
-        if self._binaries.copied:
-            remove_copy(self._binaries.copied)
-            self._state.copied = None
-            self.home.write_state(self._state)
-            self._binaries = Binaries(self._original_bin_dir)
+        if self._copy is not None:
+            self._copy.remove()
+            self._copy = None
         self.home.unlock()
 
     def kill(self) -> None:
@@ -164,14 +164,13 @@ class PostgresServer:
 
     def _make_reachable(self, identity: Identity) -> None:
         """Copy the programs when the user who shall run them cannot reach them."""
-        if self._binaries.copied is None:
-            remove_copy(Path(self._state.copied) if self._state.copied else None)
-            self._state.copied = None
-            self._original_bin_dir = self._binaries.bin_dir
-        if not self._binaries.reachable_by(identity):
-            self._binaries = self._binaries.copy_for(identity)
-            self._state.copied = str(self._binaries.copied)
-        self.home.write_state(self._state)
+        sweep()
+        if self._copy is None and not self._given.reachable_by(identity):
+            self._copy = make_copy(self._given.bin_dir)
+
+    @property
+    def _binaries(self) -> Binaries:
+        return Binaries(self._copy.bin_dir) if self._copy is not None else self._given
 
     @contextmanager
     def _place(self, identity: Identity) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -13,7 +13,8 @@ import psycopg
 import pytest
 
 from service.postgres import AlreadyRunningError, PostgresError, PostgresServer
-from service.postgres.binaries import Binaries, embedded_bin_dir, remove_copy
+from service.postgres.binaries import Binaries, embedded_bin_dir
+from service.postgres.copies import LOCK, PREFIX, make_copy, sweep
 from service.postgres.identity import Identity, choose_identity
 from service.postgres.processes import postmaster_status, processes_in
 
@@ -226,24 +227,27 @@ def test_programs_that_the_other_user_cannot_reach_are_copied_and_the_copy_remov
     bin_dir = closed / "site" / package.name / "pginstall" / "bin"
     server = PostgresServer(tmp_path / "data", bin_dir)
     with server:
-        copied = Path(server.home.read_state().copied)
+        copied = server._copy.root
         assert copied.stat().st_uid == 0
         assert copied.stat().st_mode & 0o022 == 0
         write(server, 1)
     assert not copied.exists()
-    assert server.home.read_state().copied is None
 
 
-def test_only_a_copy_of_ours_is_ever_removed(tmp_path):
-    for name in ("data", "preauth-postgresql-x"):
+def test_only_an_abandoned_copy_of_ours_is_swept(tmp_path, monkeypatch):
+    monkeypatch.setattr("service.postgres.copies.PLACES", (str(tmp_path),))
+    used = make_copy(embedded_bin_dir())
+    for name in ("data", f"{PREFIX}abandoned", f"{PREFIX}just-being-made"):
         (tmp_path / name).mkdir()
-    link = tmp_path / "preauth-postgresql-link"
-    link.symlink_to(tmp_path / "data")
+    (tmp_path / f"{PREFIX}abandoned" / LOCK).touch()
+    (tmp_path / f"{PREFIX}link").symlink_to(tmp_path / "data")
 
-    for path in (None, tmp_path / "data", link, tmp_path / "preauth-postgresql-x"):
-        remove_copy(path)
+    sweep()
 
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["data", "preauth-postgresql-link"]
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"data", used.root.name, f"{PREFIX}just-being-made", f"{PREFIX}link"}
+    used.remove()
+    assert not used.root.exists()
 
 
 def test_programs_are_asked_for_their_version(server):
