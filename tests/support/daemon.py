@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Self
 
@@ -84,10 +85,14 @@ class Daemon:
     def ready(self) -> bool:
         """Whether it answers that it is ready; fails when it has ended instead."""
         assert self.running, self.log.read_text(errors="replace")[-4000:]
+        probe = HTTPConnection("127.0.0.1", self.port, timeout=5)
         try:
-            return httpx.get(f"{self.url}/readyz", timeout=5).status_code == httpx.codes.OK
-        except httpx.TransportError:
+            probe.request("GET", "/readyz")
+            return probe.getresponse().status == httpx.codes.OK
+        except (OSError, HTTPException):
             return False
+        finally:
+            probe.close()
 
     def client(self) -> httpx.Client:
         return httpx.Client(base_url=self.url, headers=self.headers, timeout=30)
