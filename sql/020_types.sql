@@ -94,6 +94,7 @@ create type preauth._answer as (
   n integer,
   status integer,
   headers json,
-  body json
+  body json,
+  root text
 );
-comment on type preauth._answer is 'The outcome of item n: HTTP status, headers (name to value), body.';
+comment on type preauth._answer is 'The outcome of item n: HTTP status, headers (name to value), body; the root of the account''s tree where it was looked up.';

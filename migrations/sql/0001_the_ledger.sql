@@ -104,9 +104,10 @@ create type preauth._answer as (
   n integer,
   status integer,
   headers json,
-  body json
+  body json,
+  root text
 );
-comment on type preauth._answer is 'The outcome of item n: HTTP status, headers (name to value), body.';
+comment on type preauth._answer is 'The outcome of item n: HTTP status, headers (name to value), body; the root of the account''s tree where it was looked up.';
 
 -- 030_tables/010_plan.sql
 create table preauth.plan (
@@ -464,7 +465,7 @@ as $$
         ('account_id', preauth._value_error('id', to_jsonb(account_id))),
         ('plan_id', case when body ->> 'plan_id' is not null then preauth._value_error('id', body -> 'plan_id') end),
         ('parent_id', case when body ->> 'parent_id' is not null then preauth._value_error('id', body -> 'parent_id') end),
-        ('time_zone', case when body ? 'time_zone' and not preauth._is_time_zone(body -> 'time_zone') then 'must be an IANA time zone, such as Europe/Amsterdam' end),
+        ('time_zone', case when body ->> 'time_zone' is not null and not preauth._is_time_zone(body -> 'time_zone') then 'must be an IANA time zone, such as Europe/Amsterdam' end),
         ('cycle_anchor', case when body ->> 'cycle_anchor' is not null and not preauth._is_date(body -> 'cycle_anchor') then 'must be a date, such as 2026-01-31' end),
         ('status', case when body ? 'status' and body -> 'status' not in ('"active"', '"suspended"') then 'must be active or suspended' end),
         ('max_open_holds', case when body ->> 'max_open_holds' is not null and not (preauth._is_amount(body -> 'max_open_holds') and (body -> 'max_open_holds')::text::bigint <= 1000000)
@@ -817,7 +818,7 @@ begin
     if code is not null then
       return next preauth._problem_answer(f.n, preauth._lifecycle_refusal(f.ask, code));
     else
-      return next row(f.n, 200, null, preauth._cancel(f.ask, f.held, at))::preauth._answer;
+      return next row(f.n, 200, null, preauth._cancel(f.ask, f.held, at), null)::preauth._answer;
     end if;
   end loop;
 end
@@ -1170,7 +1171,7 @@ begin
       return next preauth._problem_answer(f.n, preauth._lifecycle_refusal(f.ask, code));
     else
       extended := greatest((f.held).expires_at, preauth._expiry(f.ask, at));
-      return next row(f.n, 200, null, preauth._extend(f.ask, extended, at))::preauth._answer;
+      return next row(f.n, 200, null, preauth._extend(f.ask, extended, at), null)::preauth._answer;
     end if;
   end loop;
 end
@@ -1310,16 +1311,18 @@ comment on function preauth._fits_at(integer[], bigint[], preauth._slot[], bigin
 
 -- 040_internal/_fresh_authorizations.sql
 create function preauth._fresh_authorizations(
-  asks preauth._ask[], slots preauth._slot[], rulings preauth._ruling[], lines preauth._line[], recorded integer[], at timestamptz)
+  asks preauth._ask[], routes preauth._route[], slots preauth._slot[], rulings preauth._ruling[], lines preauth._line[], recorded integer[], at timestamptz)
 returns setof preauth._answer
 language sql stable
 as $$
   select a.n, 200, l.headers, preauth._authorization(
     a.request_id, a.account_id, case a.call when 'charge' then 'settled' else 'authorized' end,
     preauth._chosen_model(a.body, r.option_no), r.option_no, coalesce(l.lines, '[]'),
-    preauth._expiry(a, at), coalesce(l.over_limit, false), false, a.call, coalesce((a.body ->> 'record')::boolean, false), a.dry_run)
+    preauth._expiry(a, at), coalesce(l.over_limit, false), false, a.call, coalesce((a.body ->> 'record')::boolean, false), a.dry_run),
+    t.path[cardinality(t.path)]
   from unnest(rulings) as r
   join unnest(asks) as a on a.n = r.n
+  left join unnest(routes) as t on t.account_id = a.account_id and t.model is not distinct from preauth._chosen_model(a.body, r.option_no)
   left join (
     select x.n,
       json_agg(preauth._hold_line_json(k.account_id, s.budget, s.scope, s.unit, s.window_key, x.amount, x.available_after) order by x.position) as lines,
@@ -1334,7 +1337,7 @@ as $$
   ) as l on l.n = r.n
   where r.verdict = 'authorized' and (a.dry_run or a.n = any (recorded))
 $$;
-comment on function preauth._fresh_authorizations(preauth._ask[], preauth._slot[], preauth._ruling[], preauth._line[], integer[], timestamptz) is
+comment on function preauth._fresh_authorizations(preauth._ask[], preauth._route[], preauth._slot[], preauth._ruling[], preauth._line[], integer[], timestamptz) is
   'The answers to the items that were authorized just now, with the rate limit headers of each account''s own budget with the smallest share left.';
 
 -- 040_internal/_fresh_denial.sql
@@ -1352,7 +1355,7 @@ as $$
         and s.scope = ask.account_id and s.limit_amount is not null
       order by (s.limit_amount - s.settled - reserved[s.ordinality])::numeric / greatest(s.limit_amount, 1), s.budget
       limit 1), denial),
-    preauth._denial_body(ask.request_id, ask.account_id, denial, false)::json)::preauth._answer
+    preauth._denial_body(ask.request_id, ask.account_id, denial, false)::json, null)::preauth._answer
 $$;
 comment on function preauth._fresh_denial(preauth._ask, jsonb, preauth._route[], preauth._slot[], bigint[], timestamptz) is
   'The answer to an item that was denied just now, with the rate limit headers of the account''s own budget with the smallest share left.';
@@ -1917,7 +1920,7 @@ begin
   where x.request_id = ask.request_id and x.account_id = ask.account_id
   returning x.* into r;
   perform preauth._note(ask, 'unknown', jsonb_strip_nulls(jsonb_build_object('provider_request_id', ask.body -> 'provider_request_id')), at);
-  return row(ask.n, 200, null, preauth._unknown_body(r)::json)::preauth._answer;
+  return row(ask.n, 200, null, preauth._unknown_body(r)::json, null)::preauth._answer;
 end
 $$;
 comment on function preauth._mark_unknown(preauth._ask, timestamptz) is 'The provider may or may not have billed: the hold is kept, leases included, until it is settled or resolved.';
@@ -2019,13 +2022,14 @@ begin
   insert into preauth.account (account_id, parent_id, plan_id, path, time_zone, status, created_at)
   select n.account_id, p.account_id, default_plan, n.account_id || coalesce(p.path, '{}'), coalesce(p.time_zone, 'UTC'), 'active', at
   from unnest(account_ids) as n (account_id)
+  join preauth.plan as d on d.plan_id = default_plan
   left join preauth.account as p on p.account_id = default_parent
   where not exists (select from preauth.account as known where known.account_id = n.account_id)
   order by n.account_id
   on conflict do nothing;
 end
 $$;
-comment on function preauth._open_accounts(text[], timestamptz) is 'Creates the accounts not seen before under preauth.default_plan (and below preauth.default_parent), when that is set.';
+comment on function preauth._open_accounts(text[], timestamptz) is 'Creates the accounts not seen before under preauth.default_plan (and below preauth.default_parent), when that is set and exists.';
 
 -- 040_internal/_open_verdict.sql
 create function preauth._open_verdict(r preauth.reservation, at timestamptz) returns text
@@ -2268,7 +2272,7 @@ comment on function preauth._problem(text, text, jsonb) is 'A refusal as problem
 -- 040_internal/_problem_answer.sql
 create function preauth._problem_answer(n integer, problem jsonb) returns preauth._answer
 language sql stable
-as $$ select row(n, (problem ->> 'status')::integer, null, problem::json)::preauth._answer $$;
+as $$ select row(n, (problem ->> 'status')::integer, null, problem::json, null)::preauth._answer $$;
 comment on function preauth._problem_answer(integer, jsonb) is 'An item''s answer from a problem.';
 
 -- 040_internal/_prove_denials.sql
@@ -2436,9 +2440,9 @@ begin
   headers := preauth._current_headers(r.account_id, r.model, at);
   if r.denial is not null then
     return row(ask.n, preauth._denial_status(r.denial), preauth._with_retry_after(headers, r.denial),
-      preauth._denial_body(r.request_id, r.account_id, r.denial, true)::json);
+      preauth._denial_body(r.request_id, r.account_id, r.denial, true)::json, null::text);
   end if;
-  return row(ask.n, 200, headers, preauth._recorded_authorization(r, at));
+  return row(ask.n, 200, headers, preauth._recorded_authorization(r, at), null::text);
 end
 $$;
 comment on function preauth._recorded_answer(preauth._ask, timestamptz) is 'The answer to an item whose key was decided before: the same decision, or a conflict if it asks for something else.';
@@ -2521,7 +2525,7 @@ begin
       join unnest(asks) as a on a.n = r.n
       where x.request_id = a.request_id and x.account_id = a.account_id
     )
-    select r.n, 200, null::json, r.reply::json from replies as r;
+    select r.n, 200, null::json, r.reply::json, null::text from replies as r;
 end
 $$;
 comment on function preauth._release(preauth._ask[], timestamptz) is 'Gives back what locked reservations hold: lines and windows, events, states, replies.';
@@ -2566,7 +2570,7 @@ begin
       when 'release' then
         ready := ready || f.ask;
       when 'replay' then
-        return next row(f.n, 200, null, (f.closure || '{"replayed": true}')::json)::preauth._answer;
+        return next row(f.n, 200, null, (f.closure || '{"replayed": true}')::json, null)::preauth._answer;
       else
         return next preauth._problem_answer(f.n, preauth._lifecycle_refusal(f.ask, f.verdict));
     end case;
@@ -2646,7 +2650,7 @@ language plpgsql
 as $$
 begin
   return query
-    select f.* from preauth._fresh_authorizations(asks, slots, rulings, lines, recorded, at) as f
+    select f.* from preauth._fresh_authorizations(asks, routes, slots, rulings, lines, recorded, at) as f
     union all
     select o.* from unnest(rulings) as r
     join unnest(asks) as a on a.n = r.n
@@ -2829,7 +2833,7 @@ begin
       when 'settle' then
         ready := ready || preauth._with_amounts(f.ask, f.amounts);
       when 'replay' then
-        return next row(f.n, 200, null, (f.reply || '{"replayed": true}')::json)::preauth._answer;
+        return next row(f.n, 200, null, (f.reply || '{"replayed": true}')::json, null)::preauth._answer;
       when 'mark_unknown' then
         return next preauth._mark_unknown(f.ask, at);
       when 'mark_exceeding' then
@@ -3340,7 +3344,7 @@ begin
       from replies as r
       where x.request_id = (r.a).request_id and x.account_id = (r.a).account_id
     )
-    select (r.a).n, 200, null::json, r.reply::json from replies as r;
+    select (r.a).n, 200, null::json, r.reply::json, null::text from replies as r;
 end
 $$;
 comment on function preauth._write_settlements(preauth._ask[], preauth._closed[], timestamptz) is
@@ -3409,7 +3413,7 @@ comment on function preauth_api.cancel(text, text) is
 
 -- 050_api/cancel_many.sql
 create function preauth_api.cancel_many(items jsonb, actors text[] default null, within text[] default null)
-returns table (n integer, status integer, headers json, body json)
+returns table (n integer, status integer, headers json, body json, root text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
@@ -3418,7 +3422,7 @@ begin
 end
 $$;
 comment on function preauth_api.cancel_many(jsonb, text[], text[]) is
-  'Many cancel calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body. Raises PA001 unless items is such an array.';
+  'Many cancel calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
 -- 050_api/charge.sql
 create function preauth_api.charge(
@@ -3443,7 +3447,7 @@ comment on function preauth_api.charge(text, text, jsonb, text, text, jsonb, boo
 
 -- 050_api/charge_many.sql
 create function preauth_api.charge_many(items jsonb, actors text[] default null, within text[] default null)
-returns table (n integer, status integer, headers json, body json)
+returns table (n integer, status integer, headers json, body json, root text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
@@ -3452,7 +3456,7 @@ begin
 end
 $$;
 comment on function preauth_api.charge_many(jsonb, text[], text[]) is
-  'Many charge calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body. Raises PA001 unless items is such an array.';
+  'Many charge calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
 -- 050_api/create_key.sql
 create function preauth_api.create_key(name text, role text, key_hash bytea, account_id text default null, actor text default null) returns jsonb
@@ -3536,7 +3540,7 @@ comment on function preauth_api.extend(text, integer, text) is
 
 -- 050_api/extend_many.sql
 create function preauth_api.extend_many(items jsonb, actors text[] default null, within text[] default null)
-returns table (n integer, status integer, headers json, body json)
+returns table (n integer, status integer, headers json, body json, root text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
@@ -3545,7 +3549,7 @@ begin
 end
 $$;
 comment on function preauth_api.extend_many(jsonb, text[], text[]) is
-  'Many extend calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body. Raises PA001 unless items is such an array.';
+  'Many extend calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
 -- 050_api/key_by_hash.sql
 create function preauth_api.key_by_hash(key_hash bytea) returns jsonb
@@ -3608,7 +3612,7 @@ begin
     perform preauth._move_account(account_id, wanted ->> 'parent_id');
   end if;
   update preauth.account as a
-  set plan_id = wanted ->> 'plan_id', time_zone = wanted ->> 'time_zone', cycle_anchor = (wanted ->> 'cycle_anchor')::date,
+  set plan_id = wanted ->> 'plan_id', time_zone = coalesce(wanted ->> 'time_zone', 'UTC'), cycle_anchor = (wanted ->> 'cycle_anchor')::date,
     status = wanted ->> 'status', max_open_holds = (wanted ->> 'max_open_holds')::integer
   where a.account_id = put_account.account_id;
   perform preauth._put_max_open_holds(account_id, (wanted ->> 'max_open_holds')::integer, actor, body ->> 'reason');
@@ -3693,7 +3697,7 @@ comment on function preauth_api.release(text, text, text) is
 
 -- 050_api/release_many.sql
 create function preauth_api.release_many(items jsonb, actors text[] default null, within text[] default null)
-returns table (n integer, status integer, headers json, body json)
+returns table (n integer, status integer, headers json, body json, root text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
@@ -3702,7 +3706,7 @@ begin
 end
 $$;
 comment on function preauth_api.release_many(jsonb, text[], text[]) is
-  'Many release calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body. Raises PA001 unless items is such an array.';
+  'Many release calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
 -- 050_api/reservation.sql
 create function preauth_api.reservation(request_id text, account_id text default null, within text default null) returns jsonb
@@ -3749,7 +3753,7 @@ comment on function preauth_api.reserve(text, text, jsonb, text, integer, jsonb,
 
 -- 050_api/reserve_many.sql
 create function preauth_api.reserve_many(items jsonb, actors text[] default null, within text[] default null)
-returns table (n integer, status integer, headers json, body json)
+returns table (n integer, status integer, headers json, body json, root text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
@@ -3758,7 +3762,7 @@ begin
 end
 $$;
 comment on function preauth_api.reserve_many(jsonb, text[], text[]) is
-  'Many reserve calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body. Raises PA001 unless items is such an array.';
+  'Many reserve calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
 -- 050_api/resolve.sql
 create function preauth_api.resolve(
@@ -3781,7 +3785,7 @@ comment on function preauth_api.resolve(text, text, text, text, jsonb) is
 
 -- 050_api/resolve_many.sql
 create function preauth_api.resolve_many(items jsonb, actors text[] default null, within text[] default null)
-returns table (n integer, status integer, headers json, body json)
+returns table (n integer, status integer, headers json, body json, root text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
@@ -3790,7 +3794,7 @@ begin
 end
 $$;
 comment on function preauth_api.resolve_many(jsonb, text[], text[]) is
-  'Many resolve calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body. Raises PA001 unless items is such an array.';
+  'Many resolve calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
 -- 050_api/revoke_key.sql
 create function preauth_api.revoke_key(key_id text, actor text default null) returns jsonb
@@ -3832,7 +3836,7 @@ comment on function preauth_api.settle(text, jsonb, text, text, text) is
 
 -- 050_api/settle_many.sql
 create function preauth_api.settle_many(items jsonb, actors text[] default null, within text[] default null)
-returns table (n integer, status integer, headers json, body json)
+returns table (n integer, status integer, headers json, body json, root text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
@@ -3841,7 +3845,7 @@ begin
 end
 $$;
 comment on function preauth_api.settle_many(jsonb, text[], text[]) is
-  'Many settle calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body. Raises PA001 unless items is such an array.';
+  'Many settle calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
 -- 050_api/verify.sql
 create function preauth_api.verify() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)

@@ -14,7 +14,7 @@ begin
     if code is not null then
       return next preauth._problem_answer(f.n, preauth._lifecycle_refusal(f.ask, code));
     else
-      return next row(f.n, 200, null, preauth._cancel(f.ask, f.held, at))::preauth._answer;
+      return next row(f.n, 200, null, preauth._cancel(f.ask, f.held, at), null)::preauth._answer;
     end if;
   end loop;
 end

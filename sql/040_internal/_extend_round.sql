@@ -17,7 +17,7 @@ begin
       return next preauth._problem_answer(f.n, preauth._lifecycle_refusal(f.ask, code));
     else
       extended := greatest((f.held).expires_at, preauth._expiry(f.ask, at));
-      return next row(f.n, 200, null, preauth._extend(f.ask, extended, at))::preauth._answer;
+      return next row(f.n, 200, null, preauth._extend(f.ask, extended, at), null)::preauth._answer;
     end if;
   end loop;
 end

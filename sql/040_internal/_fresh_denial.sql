@@ -12,7 +12,7 @@ as $$
         and s.scope = ask.account_id and s.limit_amount is not null
       order by (s.limit_amount - s.settled - reserved[s.ordinality])::numeric / greatest(s.limit_amount, 1), s.budget
       limit 1), denial),
-    preauth._denial_body(ask.request_id, ask.account_id, denial, false)::json)::preauth._answer
+    preauth._denial_body(ask.request_id, ask.account_id, denial, false)::json, null)::preauth._answer
 $$;
 comment on function preauth._fresh_denial(preauth._ask, jsonb, preauth._route[], preauth._slot[], bigint[], timestamptz) is
   'The answer to an item that was denied just now, with the rate limit headers of the account''s own budget with the smallest share left.';

@@ -15,7 +15,7 @@ begin
   where x.request_id = ask.request_id and x.account_id = ask.account_id
   returning x.* into r;
   perform preauth._note(ask, 'unknown', jsonb_strip_nulls(jsonb_build_object('provider_request_id', ask.body -> 'provider_request_id')), at);
-  return row(ask.n, 200, null, preauth._unknown_body(r)::json)::preauth._answer;
+  return row(ask.n, 200, null, preauth._unknown_body(r)::json, null)::preauth._answer;
 end
 $$;
 comment on function preauth._mark_unknown(preauth._ask, timestamptz) is 'The provider may or may not have billed: the hold is kept, leases included, until it is settled or resolved.';

@@ -11,10 +11,11 @@ begin
   insert into preauth.account (account_id, parent_id, plan_id, path, time_zone, status, created_at)
   select n.account_id, p.account_id, default_plan, n.account_id || coalesce(p.path, '{}'), coalesce(p.time_zone, 'UTC'), 'active', at
   from unnest(account_ids) as n (account_id)
+  join preauth.plan as d on d.plan_id = default_plan
   left join preauth.account as p on p.account_id = default_parent
   where not exists (select from preauth.account as known where known.account_id = n.account_id)
   order by n.account_id
   on conflict do nothing;
 end
 $$;
-comment on function preauth._open_accounts(text[], timestamptz) is 'Creates the accounts not seen before under preauth.default_plan (and below preauth.default_parent), when that is set.';
+comment on function preauth._open_accounts(text[], timestamptz) is 'Creates the accounts not seen before under preauth.default_plan (and below preauth.default_parent), when that is set and exists.';

@@ -12,9 +12,9 @@ begin
   headers := preauth._current_headers(r.account_id, r.model, at);
   if r.denial is not null then
     return row(ask.n, preauth._denial_status(r.denial), preauth._with_retry_after(headers, r.denial),
-      preauth._denial_body(r.request_id, r.account_id, r.denial, true)::json);
+      preauth._denial_body(r.request_id, r.account_id, r.denial, true)::json, null::text);
   end if;
-  return row(ask.n, 200, headers, preauth._recorded_authorization(r, at));
+  return row(ask.n, 200, headers, preauth._recorded_authorization(r, at), null::text);
 end
 $$;
 comment on function preauth._recorded_answer(preauth._ask, timestamptz) is 'The answer to an item whose key was decided before: the same decision, or a conflict if it asks for something else.';

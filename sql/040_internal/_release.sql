@@ -24,7 +24,7 @@ begin
       join unnest(asks) as a on a.n = r.n
       where x.request_id = a.request_id and x.account_id = a.account_id
     )
-    select r.n, 200, null::json, r.reply::json from replies as r;
+    select r.n, 200, null::json, r.reply::json, null::text from replies as r;
 end
 $$;
 comment on function preauth._release(preauth._ask[], timestamptz) is 'Gives back what locked reservations hold: lines and windows, events, states, replies.';

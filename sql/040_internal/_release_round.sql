@@ -15,7 +15,7 @@ begin
       when 'release' then
         ready := ready || f.ask;
       when 'replay' then
-        return next row(f.n, 200, null, (f.closure || '{"replayed": true}')::json)::preauth._answer;
+        return next row(f.n, 200, null, (f.closure || '{"replayed": true}')::json, null)::preauth._answer;
       else
         return next preauth._problem_answer(f.n, preauth._lifecycle_refusal(f.ask, f.verdict));
     end case;

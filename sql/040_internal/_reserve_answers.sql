@@ -6,7 +6,7 @@ language plpgsql
 as $$
 begin
   return query
-    select f.* from preauth._fresh_authorizations(asks, slots, rulings, lines, recorded, at) as f
+    select f.* from preauth._fresh_authorizations(asks, routes, slots, rulings, lines, recorded, at) as f
     union all
     select o.* from unnest(rulings) as r
     join unnest(asks) as a on a.n = r.n

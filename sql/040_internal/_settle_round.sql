@@ -13,7 +13,7 @@ begin
       when 'settle' then
         ready := ready || preauth._with_amounts(f.ask, f.amounts);
       when 'replay' then
-        return next row(f.n, 200, null, (f.reply || '{"replayed": true}')::json)::preauth._answer;
+        return next row(f.n, 200, null, (f.reply || '{"replayed": true}')::json, null)::preauth._answer;
       when 'mark_unknown' then
         return next preauth._mark_unknown(f.ask, at);
       when 'mark_exceeding' then

@@ -21,7 +21,7 @@ begin
       from replies as r
       where x.request_id = (r.a).request_id and x.account_id = (r.a).account_id
     )
-    select (r.a).n, 200, null::json, r.reply::json from replies as r;
+    select (r.a).n, 200, null::json, r.reply::json, null::text from replies as r;
 end
 $$;
 comment on function preauth._write_settlements(preauth._ask[], preauth._closed[], timestamptz) is

@@ -25,7 +25,7 @@ begin
     perform preauth._move_account(account_id, wanted ->> 'parent_id');
   end if;
   update preauth.account as a
-  set plan_id = wanted ->> 'plan_id', time_zone = wanted ->> 'time_zone', cycle_anchor = (wanted ->> 'cycle_anchor')::date,
+  set plan_id = wanted ->> 'plan_id', time_zone = coalesce(wanted ->> 'time_zone', 'UTC'), cycle_anchor = (wanted ->> 'cycle_anchor')::date,
     status = wanted ->> 'status', max_open_holds = (wanted ->> 'max_open_holds')::integer
   where a.account_id = put_account.account_id;
   perform preauth._put_max_open_holds(account_id, (wanted ->> 'max_open_holds')::integer, actor, body ->> 'reason');

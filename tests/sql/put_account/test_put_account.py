@@ -36,6 +36,11 @@ async def test_what_is_left_out_is_kept_and_null_clears(ledger, clock):
     assert cleared["status"] == "suspended"
 
 
+async def test_a_cleared_time_zone_is_utc_again(ledger, clock):
+    await ledger.put_account("ann", time_zone="Asia/Tokyo")
+    assert (await ledger.put_account("ann", time_zone=None))["time_zone"] == "UTC"
+
+
 async def test_the_path_leads_to_the_root(ledger, clock):
     await ledger.put_account("org")
     await ledger.put_account("team", parent_id="org")

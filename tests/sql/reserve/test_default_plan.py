@@ -31,6 +31,16 @@ async def test_an_unknown_account_is_put_under_the_default_parent(free, clock):
     assert (await free.call("account", account_id="new"))["parent_id"] == "org"
 
 
+@pytest.mark.parametrize("setting", ["default_plan", "default_parent"])
+async def test_a_default_that_does_not_exist_fails_no_other_item_of_the_batch(free, clock, setting):
+    await free.grant("ann")
+    await free.connection.execute(f"set preauth.{setting} = 'nowhere'")
+    items = [{"request_id": "r1", "account_id": a, "amounts": tokens(1)} for a in ("new", "ann")]
+    new, known = await free.many("reserve", items)
+    assert known.body["decision"] == "authorized"
+    assert new.body["decision"] in {"authorized", "denied"}
+
+
 async def test_a_known_account_keeps_its_own_plan(free, clock):
     await free.grant("ann", 5000)
     assert (await free.reserve("r1", "ann", tokens(600)))["decision"] == "authorized"
