@@ -80,7 +80,8 @@ class Daemon:
             "PREAUTH_ADMIN_KEY": self.key,
             **self._settings,
         }
-        return {**inherited, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **chosen}
+        path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+        return {**inherited, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1", **chosen}
 
     def ready(self) -> bool:
         """Whether it answers that it is ready; fails when it has ended instead."""

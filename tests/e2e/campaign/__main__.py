@@ -23,6 +23,11 @@ USD_PER_CALL = 1_000_000
 TOKENS_PER_CALL = 1_000
 
 
+def say(what: str) -> None:
+    """One line, at once, also into a file."""
+    print(what, flush=True)
+
+
 @dataclass(frozen=True)
 class Options:
     """How much of it."""
@@ -40,7 +45,7 @@ class Campaign:
 
     options: Options
     daemon: Daemon
-    say: Callable[[str], None] = print
+    say: Callable[[str], None] = say
     log: Log = field(default_factory=Log)
     recoveries: list[float] = field(default_factory=list)
 

@@ -102,11 +102,9 @@ async def test_settle_against_extend_against_lapse(ledger, clock):
 
     for n in range(ROUNDS):
         clock.set(
-
-                await ledger.connection.fetchval(
-                    "select expires_at from preauth.reservation where request_id = $1", f"r{n}"
-                )
-
+            await ledger.connection.fetchval(
+                "select expires_at from preauth.reservation where request_id = $1", f"r{n}"
+            )
         )
         _, extended, settled = await asyncio.gather(
             lapse(),
