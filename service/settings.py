@@ -63,6 +63,9 @@ class Settings(BaseSettings):
     pool_size: int = Field(default=10, ge=1, le=500)
     """Most database connections of one worker."""
 
+    lanes: int = Field(default=1, ge=1, le=64)
+    """Batches of calls that one worker has under way at once."""
+
     workers: int = Field(default=1, ge=1, le=128)
     """Processes of ``preauth serve``."""
 

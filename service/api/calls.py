@@ -47,13 +47,17 @@ async def write(
     headers = scope["headers"]
     checked, text = decode(model, headers, body)
     check_idempotency_key(headers, checked.request_id)  # type: ignore[attr-defined]
-    return await make(request, call, text)
+    return await make(request, call, text, getattr(checked, "account_id", None))
 
 
-async def make(request: AnyRequest, call: Call, item: str) -> Response[bytes]:
+async def make(
+    request: AnyRequest, call: Call, item: str, account_id: str | None = None
+) -> Response[bytes]:
     """Make a call whose body is checked, and answer."""
     caller = request.user
-    outcome = await ledger_of(request).call(call, item, caller.key_id, caller.account_id)
+    outcome = await ledger_of(request).call(
+        call, item, caller.key_id, caller.account_id, account_id=account_id
+    )
     outcome = _with_denial_status(outcome, request.app.state.denial_status)
     _count(call, outcome)
     return answer(request, outcome)

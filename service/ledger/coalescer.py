@@ -21,15 +21,23 @@ MOST_AT_ONCE = 512
 class Passenger:
     """One call on its way."""
 
-    __slots__ = ("actor", "answer", "deadline", "item", "name", "within")
+    __slots__ = ("account_id", "actor", "answer", "deadline", "item", "name", "within")
 
     def __init__(
-        self, name: str, item: str, actor: str | None, within: str | None, deadline: float
+        self,
+        name: str,
+        item: str,
+        *,
+        actor: str | None,
+        within: str | None,
+        account_id: str | None,
+        deadline: float,
     ) -> None:
         self.name = name
         self.item = item
         self.actor = actor
         self.within = within
+        self.account_id = account_id
         self.deadline = deadline
         self.answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
 
@@ -49,8 +57,8 @@ class Coalescer:
     def __init__(self, fly: Fly, *, lanes: int) -> None:
         self._lanes = [_Lane(fly) for _ in range(lanes)]
 
-    async def call(self, passenger: Passenger, shard: str) -> Outcome:
-        """Send a call along with the others of its shard; ``shard`` is a root account.
+    async def call(self, passenger: Passenger, shard: str | None) -> Outcome:
+        """Send a call along with the others of its shard: a root account, null if unknown.
 
         Raises:
             LedgerError: as the ledger says. A caller that is cancelled cancels nobody else.

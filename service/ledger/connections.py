@@ -66,16 +66,18 @@ class Connections:
             await asyncio.wait_for(self._pool.close(), _CLOSE_SECONDS)
         self._pool.terminate()
 
-    async def fetch(self, sql: str, *args: object, resend: bool) -> Sequence[Any]:
+    async def fetch(
+        self, sql: str, *args: object, resend: bool, deadline: float | None = None
+    ) -> Sequence[Any]:
         """Run one statement in its own transaction.
 
         ``resend``: the statement is idempotent, so it is sent again when the connection
-        was lost before the answer came.
+        was lost before the answer came. ``deadline``: as of `deadline`, which is the default.
 
         Raises:
             LedgerError: never anything of asyncpg.
         """
-        deadline = self._clock() + self._timeout
+        deadline = self.deadline() if deadline is None else deadline
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return await self._attempt(deadline, sql, args)
@@ -113,6 +115,10 @@ class Connections:
             raise StoreUnavailable("busy") from None
         except Exception:  # noqa: BLE001  # refused, starting up, too many clients, no such host
             raise StoreUnavailable("unreachable") from None
+
+    def deadline(self) -> float:
+        """When an answer that is asked for now is due, by the event loop's clock."""
+        return self._clock() + self._timeout
 
     @staticmethod
     def _clock() -> float:

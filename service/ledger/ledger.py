@@ -5,6 +5,7 @@ from time import perf_counter
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 from service import metrics
+from service.ledger.coalescer import Coalescer, Passenger
 from service.ledger.connections import Connections
 from service.ledger.outcome import Outcome
 from service.settings import Settings
@@ -15,8 +16,10 @@ Call = Literal["reserve", "settle", "release", "extend", "cancel", "charge", "re
 CALLS: tuple[Call, ...] = get_args(Call)
 """The writes of the contract's section 2: batches, idempotent by request_id."""
 
-_BATCHES = {
-    name: f"select status, headers, body from preauth_api.{name}_many($1, $2, $3)"  # noqa: S608
+MOST_ROOTS = 100_000
+
+_BATCHES: dict[str, str] = {
+    name: f"select status, headers, body, root from preauth_api.{name}_many($1, $2, $3)"  # noqa: S608
     for name in CALLS
 }
 
@@ -32,8 +35,10 @@ class KeyRecord(NamedTuple):
 class Ledger:
     """Every way from the service into PostgreSQL."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: Connections, *, lanes: int = 1) -> None:
         self._connections = connections
+        self._coalescer = Coalescer(self._fly, lanes=lanes)
+        self._roots: dict[str | None, str] = {}
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -50,7 +55,8 @@ class Ledger:
                 size=settings.pool_size,
                 timeout=settings.database_timeout,
                 session=_session(settings),
-            )
+            ),
+            lanes=settings.lanes,
         )
 
     async def open(self) -> None:
@@ -58,18 +64,35 @@ class Ledger:
         await self._connections.open()
 
     async def close(self) -> None:
-        """Give every connection back."""
+        """Answer the calls that are under way, then give every connection back."""
+        await self._coalescer.drain()
         await self._connections.close()
 
     async def call(
-        self, name: Call, item: str, actor: str | None = None, within: str | None = None
+        self,
+        name: Call,
+        item: str,
+        actor: str | None = None,
+        within: str | None = None,
+        *,
+        account_id: str | None = None,
     ) -> Outcome:
         """Make one call: ``item`` is the JSON text of its body.
 
+        It travels with the calls of the same name that come while a batch is under way.
         ``actor``: who asks, for the audit. ``within``: the subtree that the caller is bound to.
+        ``account_id``: whose call it is, if known: calls of one tree of accounts share a lane,
+        so that batches don't wait for each other's rows.
         """
-        outcomes = await self.call_many(name, [item], [actor], [within])
-        return outcomes[0]
+        passenger = Passenger(
+            name,
+            item,
+            actor=actor,
+            within=within,
+            account_id=account_id,
+            deadline=self._connections.deadline(),
+        )
+        return await self._coalescer.call(passenger, self._roots.get(account_id, account_id))
 
     async def call_many(
         self,
@@ -79,11 +102,43 @@ class Ledger:
         within: Sequence[str | None],
     ) -> list[Outcome]:
         """Make up to 512 calls of one name in one transaction, answered in their order."""
+        return await self._send(name, items, actors, within, self._connections.deadline())
+
+    async def _fly(
+        self, name: str, passengers: Sequence[Passenger], deadline: float
+    ) -> list[Outcome]:
+        outcomes = await self._send(
+            name,
+            [p.item for p in passengers],
+            [p.actor for p in passengers],
+            [p.within for p in passengers],
+            deadline,
+        )
+        self._learn_roots(passengers, outcomes)
+        return outcomes
+
+    def _learn_roots(self, passengers: Sequence[Passenger], outcomes: Sequence[Outcome]) -> None:
+        """Only for choosing lanes: a root that is out of date costs a wait, nothing else."""
+        for passenger, outcome in zip(passengers, outcomes, strict=True):
+            if outcome.root is not None and passenger.account_id is not None:
+                if len(self._roots) >= MOST_ROOTS:
+                    self._roots.clear()
+                self._roots[passenger.account_id] = outcome.root
+
+    async def _send(
+        self,
+        name: str,
+        items: Sequence[str],
+        actors: Sequence[str | None],
+        within: Sequence[str | None],
+        deadline: float,
+    ) -> list[Outcome]:
         started = perf_counter()
-        batch = f"[{','.join(items)}]"
-        rows = await self._connections.fetch(_BATCHES[name], batch, actors, within, resend=True)
+        rows = await self._connections.fetch(
+            _BATCHES[name], f"[{','.join(items)}]", actors, within, resend=True, deadline=deadline
+        )
         metrics.STORE_SECONDS[name].observe(perf_counter() - started)
-        return [Outcome.of(row[0], row[1], row[2]) for row in rows]
+        return [Outcome.of(row[0], row[1], row[2], row[3]) for row in rows]
 
     async def balance(self, account_id: str, *, audit: bool, within: str | None) -> Outcome:
         """Every current window of the account; fill levels of shared ones only for ``audit``."""

@@ -12,11 +12,13 @@ class Outcome(NamedTuple):
     status: int
     headers: dict[str, str]
     body: bytes
+    root: str | None = None
+    """The root of the account's tree, where the ledger looked it up."""
 
     @classmethod
-    def of(cls, status: int, headers: str | None, body: str) -> Self:
-        """Build an outcome from the columns ``status``, ``headers`` and ``body``."""
-        return cls(status, _fields(headers), body.encode())
+    def of(cls, status: int, headers: str | None, body: str, root: str | None = None) -> Self:
+        """Build an outcome from the columns ``status``, ``headers``, ``body`` and ``root``."""
+        return cls(status, _fields(headers), body.encode(), root)
 
     @property
     def is_problem(self) -> bool:
