@@ -77,8 +77,8 @@ class Campaign:
             await self._check(http)
 
     async def _prepare(self, http: httpx.AsyncClient) -> None:
-        """Room for about two thirds of what will be asked, so that some is denied."""
-        share = self.options.calls // (3 * self.options.accounts)
+        """Room for about half of what will be asked, so that some is denied."""
+        share = self.options.calls // (8 * self.options.accounts)
         await self._put(http, "/plans/campaign", {"budgets": _budgets(share)})
         await self._put(
             http, "/plans/root", {"budgets": _budgets(share * len(self.accounts) * 4 // 5)}

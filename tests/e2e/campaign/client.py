@@ -12,7 +12,7 @@ __all__ = ["Answer", "Client", "Log"]
 Json = dict[str, Any]
 
 NOT_NOW = 503
-PAUSE_SECONDS = 0.05
+PAUSE_SECONDS = 0.25
 PATIENCE_SECONDS = 300
 PRESENT = {"replayed", "state", "expires_at"}
 """What a replay says as it is now: where the reservation has come to since."""
@@ -64,13 +64,17 @@ class Client:
     http: httpx.AsyncClient
     log: Log
 
-    async def call(self, call: str, body: Json, *, remember: bool = True) -> Answer:
+    async def post(self, call: str, body: Json) -> httpx.Response:
         """POST it until there is an answer that is not "try again"."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             while (response := await self._try(call, body)) is None:
                 self.log.counts["attempts without an answer"] += 1
                 await asyncio.sleep(PAUSE_SECONDS)
-        answer = Answer.of(response)
+        return response
+
+    async def call(self, call: str, body: Json, *, remember: bool = True) -> Answer:
+        """Send it until it is answered, and note the answer."""
+        answer = Answer.of(await self.post(call, body))
         if remember:
             self.log.acknowledge(call, body, answer)
         else:

@@ -24,7 +24,7 @@ async def send_all_again(client: Client, log: Log) -> int:
 
     async def again(call: str, body: Json, first: Answer) -> None:
         async with gate:
-            response = await client.http.post(f"/{call}", json=body)
+            response = await client.post(call, body)
         if Answer.of(response) != first or not response.json().get("replayed"):
             log.fault(f"acknowledged {call} {body} as {first}, now {response.text}")
 
