@@ -14,6 +14,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 export PYTHONNOUSERSITE := 1
+export PYTEST_DEBUG_TEMPROOT := $(CURDIR)/.cache/tests
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --require-virtualenv
 
 .PHONY: help
@@ -47,6 +48,7 @@ run: install ## start PostgreSQL and the service on 127.0.0.1:8080
 
 .PHONY: test
 test: install-dev ## run the tests
+	@mkdir -p $(PYTEST_DEBUG_TEMPROOT)
 	@$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 $(PYTEST_ARGS)
 
 .PHONY: lint

@@ -237,10 +237,11 @@ class PostgresServer:
         raise PostgresError(f"PostgreSQL did not start:\n{self.home.log_tail()}")
 
     def _spawn(self, place: str, arguments: dict[str, Any]) -> None:
+        sockets = f"{place}/socket" if self.home.socket_fits(self._state.port) else ""
         settings = {
             "listen_addresses": "127.0.0.1",
             "port": str(self._state.port),
-            "unix_socket_directories": f"{place}/socket",
+            "unix_socket_directories": sockets,
             "unix_socket_permissions": "0700",
             "log_timezone": "UTC",
             "timezone": "UTC",

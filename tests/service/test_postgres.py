@@ -170,6 +170,8 @@ def test_tcp_asks_for_the_password_and_the_socket_is_private(server):
 def test_a_path_too_long_for_a_socket_is_served_by_tcp(tmp_path):
     with PostgresServer(tmp_path / ("long" * 30), BIN_DIR) as server:
         assert "127.0.0.1" in server.dsn
+        with psycopg.connect(server.dsn) as connection:
+            assert connection.execute("show unix_socket_directories").fetchone() == ("",)
         write(server, 1)
         assert read(server) == [1]
 
