@@ -11,6 +11,7 @@ from service import logs
 from service.api.accounts import account, put_account
 from service.api.auth import KeyRing, authorise
 from service.api.balance import balance
+from service.api.bodies import MAX_BODY_BYTES
 from service.api.budgets import delete_budget, put_budget
 from service.api.cancel import cancel
 from service.api.charge import charge
@@ -32,9 +33,7 @@ from service.jobs.expiry import Expiry
 from service.ledger import Ledger
 from service.settings import Settings
 
-__all__ = ["MAX_BODY_BYTES", "create_app"]
-
-MAX_BODY_BYTES = 64 * 1024
+__all__ = ["create_app"]
 
 CALLS = [reserve, settle, release, extend, cancel, charge]
 READS = [balance, reservation]
@@ -46,7 +45,7 @@ ADMINISTRATION = [
     resolve,
 ]  # fmt: skip
 OPERATIONS = [healthz, readyz, measurements, openapi, docs, asset]
-HANDLERS = [*CALLS, *READS, *ADMINISTRATION, *OPERATIONS]
+OTHERS = [*READS, *ADMINISTRATION, *OPERATIONS]
 
 
 def create_app(settings: Settings | None = None) -> Litestar:
@@ -59,7 +58,7 @@ def create_app(settings: Settings | None = None) -> Litestar:
     logs.configure(settings.log_level)
     ledger = Ledger.of(settings)
     return Service(
-        route_handlers=[*options_for(HANDLERS), *HANDLERS],
+        route_handlers=[*CALLS, *options_for(OTHERS), *OTHERS],
         guards=[authorise],
         exception_handlers={HTTPException: answer_exception, Exception: answer_exception},
         request_max_body_size=MAX_BODY_BYTES,
@@ -72,7 +71,7 @@ def create_app(settings: Settings | None = None) -> Litestar:
 
 def _state(settings: Settings, ledger: Ledger) -> State:
     ring = KeyRing(ledger, admin_key=settings.admin_key, seconds=settings.key_cache_seconds)
-    return State({"ledger": ledger, "key_ring": ring, "denial_status": settings.denial_status})
+    return State({"ledger": ledger, "key_ring": ring})
 
 
 @contextlib.asynccontextmanager

@@ -20,6 +20,7 @@ __all__ = [
     "REQUEST_SECONDS",
     "STORE_SECONDS",
     "STORE_UNAVAILABLE",
+    "SUCCESSES",
     "exposition",
 ]
 
@@ -64,6 +65,12 @@ _STORE: Final = Histogram(
     buckets=_BUCKETS,
     registry=REGISTRY,
 )
+SUCCESSES: Final = {
+    call: DECISIONS.labels(call, "authorized" if call in {"reserve", "charge"} else "done", "none")
+    for call in _CALLS
+}
+"""Of `DECISIONS`: what most answers are."""
+
 STORE_SECONDS: Final = {call: _STORE.labels(call) for call in _CALLS}
 
 

@@ -995,7 +995,7 @@ begin
         continue when q.wanted[k] is null;
         lines := lines || row(q.n, k, q.places[k], q.wanted[k],
           slots[q.places[k]].limit_amount - slots[q.places[k]].settled - reserved[q.places[k]] - q.wanted[k])::preauth._line;
-        reserved[q.places[k]] := reserved[q.places[k]] + case when q.dry_run then 0 else q.wanted[k] end;
+        reserved[q.places[k]] := reserved[q.places[k]] + q.wanted[k];
       end loop;
     end if;
     if q.option_no = 0 then
@@ -1340,7 +1340,7 @@ as $$
     join unnest(slots) with ordinality as s on s.ordinality = x.slot
     group by x.n
   ) as l on l.n = r.n
-  where r.verdict = 'authorized' and (a.dry_run or a.n = any (recorded))
+  where r.verdict = 'authorized' and a.n = any (recorded)
 $$;
 comment on function preauth._fresh_authorizations(preauth._ask[], preauth._route[], preauth._slot[], preauth._ruling[], preauth._line[], integer[], timestamptz) is
   'The answers to the items that were authorized just now, with the rate limit headers of each account''s own budget with the smallest share left.';
@@ -1473,7 +1473,7 @@ begin
       join unnest(slots) with ordinality as s on s.ordinality = l.slot
       group by l.n
     ) as e on e.n = r.n
-    where (r.verdict = 'authorized' or r.denial is not null) and not a.dry_run
+    where r.verdict = 'authorized' or r.denial is not null
     order by a.request_id, a.account_id
     on conflict do nothing
     returning request_id, account_id
@@ -1482,7 +1482,7 @@ begin
   from unnest(rulings) as r
   join unnest(asks) as a on a.n = r.n
   join inserted as i on i.request_id = a.request_id and i.account_id = a.account_id
-  where (r.verdict = 'authorized' or r.denial is not null) and not a.dry_run;
+  where r.verdict = 'authorized' or r.denial is not null;
   return coalesce(recorded, '{}');
 end
 $$;
@@ -1542,7 +1542,6 @@ as $$
   select exists (
     select from unnest(rulings) as r
     where (r.verdict in ('authorized', 'recorded') or preauth._is_denial(r.verdict))
-      and not asks[r.n].dry_run
       and (asks[r.n].request_id, asks[r.n].account_id) = (asks[_is_decided.n].request_id, asks[_is_decided.n].account_id))
 $$;
 comment on function preauth._is_decided(integer, preauth._ask[], preauth._ruling[]) is 'Whether an earlier item of the batch with the same key has been decided, so that item n is its replay.';
@@ -2013,6 +2012,14 @@ language sql volatile
 as $$ select pg_catalog.clock_timestamp() $$;
 comment on function preauth._now() is 'The ledger''s only clock: the database server''s, read when asked. Tests replace it.';
 
+-- 040_internal/_numbered.sql
+create function preauth._numbered(ask preauth._ask, n integer) returns preauth._ask
+language sql stable
+as $$
+  select row(n, ask.call, ask.request_id, ask.account_id, ask.body, ask.actor, ask.within, ask.dry_run, ask.twin, ask.errors)::preauth._ask
+$$;
+comment on function preauth._numbered(preauth._ask, integer) is 'The ask with another place in its batch.';
+
 -- 040_internal/_open_accounts.sql
 create function preauth._open_accounts(account_ids text[], at timestamptz) returns void
 language plpgsql
@@ -2292,7 +2299,7 @@ begin
   if not exists (select from unnest(rulings) as r where preauth._is_denial(r.verdict)) then
     return;
   end if;
-  expiries := array(select case when a.dry_run then null else preauth._expiry(a, at) end from unnest(asks) as a order by a.n);
+  expiries := array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n);
   rulings := array(
     select case
       when preauth._is_denial(r.verdict) then row(r.n, r.verdict, r.option_no, r.slot, r.required, r.available, r.detail,
@@ -2364,12 +2371,12 @@ comment on function preauth._put_max_open_holds(text, integer, text, text) is 'K
 -- 040_internal/_questions.sql
 create function preauth._questions(asks preauth._ask[], routes preauth._route[], slot_ids bigint[])
 returns table (
-  n integer, option_no smallint, is_last boolean, twin boolean, dry_run boolean, enforced boolean,
+  n integer, option_no smallint, is_last boolean, twin boolean, enforced boolean,
   verdict text, missing_unit text, wanted bigint[], places integer[])
 language sql stable
 as $$
   select
-    a.n, o.option_no, o.option_no = coalesce(jsonb_array_length(a.body -> 'alternatives'), 0), a.twin, a.dry_run,
+    a.n, o.option_no, o.option_no = coalesce(jsonb_array_length(a.body -> 'alternatives'), 0), a.twin,
     not coalesce((a.body ->> 'record')::boolean, false),
     preauth._prior_verdict(a, r, x.request_id is not null),
     w.missing_unit, coalesce(w.wanted, '{}'), coalesce(w.places, '{}')
@@ -2502,6 +2509,22 @@ begin
 end
 $$;
 comment on function preauth._refuse_settlement(preauth._ask, text, text, timestamptz) is 'Says why a settlement moves nothing. What contradicts the ledger leaves an audit event.';
+
+-- 040_internal/_rehearse.sql
+create function preauth._rehearse(ask preauth._ask) returns preauth._answer
+language plpgsql
+as $$
+declare
+  answer preauth._answer;
+begin
+  select t.* into answer from preauth._take(array[preauth._numbered(ask, 1)]) as t;
+  raise exception using errcode = 'PA003', message = 'a dry run is undone';
+exception when sqlstate 'PA003' then
+  answer.n := ask.n;
+  return answer;
+end
+$$;
+comment on function preauth._rehearse(preauth._ask) is 'Takes a dry run for real and undoes it: it answers what would be, and writes nothing at all.';
 
 -- 040_internal/_release.sql
 create function preauth._release(asks preauth._ask[], at timestamptz) returns setof preauth._answer
@@ -2659,8 +2682,8 @@ begin
     union all
     select o.* from unnest(rulings) as r
     join unnest(asks) as a on a.n = r.n
-    cross join lateral preauth._other_answer(a, r, routes, slots, reserved, a.dry_run or a.n = any (recorded), at) as o
-    where r.verdict <> 'authorized' or not (a.dry_run or a.n = any (recorded))
+    cross join lateral preauth._other_answer(a, r, routes, slots, reserved, a.n = any (recorded), at) as o
+    where r.verdict <> 'authorized' or a.n <> all (recorded)
     order by 1;
 end
 $$;
@@ -2673,24 +2696,22 @@ language plpgsql
 as $$
 declare
   asks preauth._ask[] := preauth._asks(call, items, actors, within);
-  routes preauth._route[] := preauth._routes(asks);
-  slots preauth._slot[];
-  reserved bigint[];
-  rulings preauth._ruling[];
-  lines preauth._line[];
-  at timestamptz;
+  places integer[];
 begin
-  select l.slots, l.reserved into slots, reserved from preauth._lock_slots(routes) as l;
-  at := preauth._now();
-  select d.reserved, d.rulings, d.lines into reserved, rulings, lines
-  from preauth._decide(asks, routes, slots, at, reserved) as d;
-  rulings := preauth._prove_denials(asks, routes, slots, reserved, lines, at, rulings);
-  return query select * from preauth._reserve_answers(asks, routes, slots, reserved, rulings, lines,
-    preauth._record(asks, rulings, lines, slots, at), at);
+  if not exists (select from unnest(asks) as a where a.dry_run) then
+    return query select * from preauth._take(asks);
+    return;
+  end if;
+  -- rehearsals first: they give their locks back, so that the others are locked in one go
+  return query select r.* from unnest(asks) as a cross join lateral preauth._rehearse(a) as r where a.dry_run;
+  places := array(select a.n from unnest(asks) as a where not a.dry_run order by a.n);
+  return query
+    select places[t.n], t.status, t.headers, t.body, t.root
+    from preauth._take(array(
+      select preauth._numbered(a, (row_number() over (order by a.n))::integer) from unnest(asks) as a where not a.dry_run)) as t;
 end
 $$;
-comment on function preauth._reserve_batch(text, jsonb, text[], text[]) is
-  'Decides a batch of reserve or charge calls: check, find windows, lock them once in order, decide in order, record, answer.';
+comment on function preauth._reserve_batch(text, jsonb, text[], text[]) is 'Checks and takes a batch of reserve or charge calls. The answers are not in order where some are dry runs.';
 
 -- 040_internal/_respond.sql
 create function preauth._respond(answer preauth._answer) returns jsonb
@@ -2999,6 +3020,30 @@ as $$
   select case when 'keep' = any (policies) then 'keep' when 'charge' = any (policies) then 'charge' else 'release' end
 $$;
 comment on function preauth._strictest_expiry(text[]) is 'What becomes of a reservation when its time passes, from what becomes of its lines.';
+
+-- 040_internal/_take.sql
+create function preauth._take(asks preauth._ask[]) returns setof preauth._answer
+language plpgsql
+as $$
+declare
+  routes preauth._route[] := preauth._routes(asks);
+  slots preauth._slot[];
+  reserved bigint[];
+  rulings preauth._ruling[];
+  lines preauth._line[];
+  at timestamptz;
+begin
+  select l.slots, l.reserved into slots, reserved from preauth._lock_slots(routes) as l;
+  at := preauth._now();
+  select d.reserved, d.rulings, d.lines into reserved, rulings, lines
+  from preauth._decide(asks, routes, slots, at, reserved) as d;
+  rulings := preauth._prove_denials(asks, routes, slots, reserved, lines, at, rulings);
+  return query select * from preauth._reserve_answers(asks, routes, slots, reserved, rulings, lines,
+    preauth._record(asks, rulings, lines, slots, at), at);
+end
+$$;
+comment on function preauth._take(preauth._ask[]) is
+  'Takes a batch of reserve or charge calls, numbered 1, 2, 3, …: find windows, lock them once in order, decide in order, record, answer.';
 
 -- 040_internal/_time.sql
 create function preauth._time(instant timestamptz) returns text
@@ -3457,7 +3502,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
 begin
-  return query select a.* from preauth._reserve_batch('charge', items, actors, within) as a;
+  return query select a.* from preauth._reserve_batch('charge', items, actors, within) as a order by a.n;
 end
 $$;
 comment on function preauth_api.charge_many(jsonb, text[], text[]) is
@@ -3763,7 +3808,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
 begin
-  return query select a.* from preauth._reserve_batch('reserve', items, actors, within) as a;
+  return query select a.* from preauth._reserve_batch('reserve', items, actors, within) as a order by a.n;
 end
 $$;
 comment on function preauth_api.reserve_many(jsonb, text[], text[]) is

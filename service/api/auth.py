@@ -75,12 +75,13 @@ async def authorise(
 ) -> None:
     """Litestar's guard for every route: whoever calls must have one of its operation's roles.
 
-    A route without an operation is closed, except the router's own OPTIONS.
+    A route without an operation is closed; OPTIONS is open everywhere.
     """
     operation = handler.opt.get("operation")
-    if operation is None:
-        _refuse_unless_options(connection)
+    if connection.scope.get("method") == "OPTIONS":
         return
+    if operation is None:
+        raise Problem("forbidden", "This is not open.")
     if not operation.roles:
         return
     caller = await connection.app.state.key_ring.find(_secret(connection.scope["headers"]))
@@ -89,11 +90,6 @@ async def authorise(
     if caller.role not in operation.roles:
         raise Problem("forbidden", f"This needs a key of role {' or '.join(operation.roles)}.")
     connection.scope["user"] = caller
-
-
-def _refuse_unless_options(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
-    if connection.scope.get("method") != "OPTIONS":
-        raise Problem("forbidden", "This is not open.")
 
 
 def _secret(headers: Any) -> bytes:

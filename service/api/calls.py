@@ -1,7 +1,7 @@
 """The way of a section-2 call: shape, ledger, answer. The same for all of them."""
 
 import json
-from typing import Any, TypeVar
+from typing import Any
 
 from litestar import Request, Response
 from pydantic import BaseModel
@@ -10,14 +10,22 @@ from service import metrics
 from service.api import vendors
 from service.api.operation import Operation
 from service.api.problems import CODES, Fault, malformed
-from service.api.query import parameters
 from service.api.strict import Headers, decode
 from service.ledger import Call, KeyRecord, Ledger, Outcome
 
-__all__ = ["REASONS", "AnyRequest", "answer", "check_idempotency_key", "ledger_of", "write"]
+__all__ = [
+    "REASONS",
+    "AnyRequest",
+    "answer",
+    "check_idempotency_key",
+    "count",
+    "ledger_of",
+    "make_one",
+    "operation_of",
+    "send_item",
+]
 
 AnyRequest = Request[KeyRecord, Any, Any]
-Model = TypeVar("Model", bound=BaseModel)
 
 REASONS = (
     "budget_exhausted",
@@ -29,8 +37,6 @@ REASONS = (
 )
 """Why a request is denied: a closed vocabulary."""
 
-_DENIALS = (402, 429)
-
 
 def ledger_of(request: AnyRequest) -> Ledger:
     """The ledger of the application that a request came to."""
@@ -38,29 +44,33 @@ def ledger_of(request: AnyRequest) -> Ledger:
     return ledger
 
 
-async def write(
-    request: AnyRequest, body: bytes, call: Call, model: type[BaseModel]
-) -> Response[bytes]:
-    """Check a body, make the call with the very text of it, and send what the ledger answers."""
-    scope = request.scope
-    parameters(scope, scope["route_handler"].opt["operation"])
+async def make_one(scope: Any, call: Call, operation: Operation, body: bytes) -> Outcome:
+    """Check a body and make the call with the very text of it.
+
+    Raises:
+        Problem: 400 when it is malformed.
+        LedgerError: the ledger gave no answer.
+    """
+    assert operation.body is not None  # noqa: S101  # every call has a body
     headers = scope["headers"]
-    checked, text = decode(model, headers, body)
+    checked, text = decode(operation.body, headers, body)
     check_idempotency_key(headers, checked.request_id)  # type: ignore[attr-defined]
-    return await make(request, call, text, getattr(checked, "account_id", None))
+    outcome = await send_item(scope, call, checked, text)
+    count(call, outcome)
+    return outcome
 
 
-async def make(
-    request: AnyRequest, call: Call, item: str, account_id: str | None = None
-) -> Response[bytes]:
-    """Make a call whose body is checked, and answer."""
-    caller = request.user
-    outcome = await ledger_of(request).call(
-        call, item, caller.key_id, caller.account_id, account_id=account_id
+async def send_item(scope: Any, call: Call, checked: BaseModel, text: str) -> Outcome:
+    """Make a call whose body is checked."""
+    caller: KeyRecord = scope["user"]
+    ledger: Ledger = scope["litestar_app"].state.ledger
+    return await ledger.call(
+        call,
+        text,
+        caller.key_id,
+        caller.account_id,
+        account_id=getattr(checked, "account_id", None),
     )
-    outcome = _with_denial_status(outcome, request.app.state.denial_status)
-    _count(call, outcome)
-    return answer(request, outcome)
 
 
 def answer(request: AnyRequest, outcome: Outcome, success: int = 200) -> Response[bytes]:
@@ -83,19 +93,10 @@ def check_idempotency_key(headers: Headers, request_id: str) -> None:
             raise malformed([Fault("header.idempotency-key", "must equal request_id")])
 
 
-def _with_denial_status(outcome: Outcome, status: int) -> Outcome:
-    if outcome.status not in _DENIALS or status not in _DENIALS or outcome.status == status:
-        return outcome
-    if status != 402:  # noqa: PLR2004  # 429 is the default: the ledger's own choice stands
-        return outcome
-    body = json.loads(outcome.body) | {"status": status}
-    return outcome._replace(status=status, body=json.dumps(body).encode())
-
-
-def _count(call: Call, outcome: Outcome) -> None:
+def count(call: Call, outcome: Outcome) -> None:
+    """Count an answer by what became of the call."""
     if not outcome.is_problem:
-        kind = "authorized" if call in {"reserve", "charge"} else "done"
-        metrics.DECISIONS.labels(call, kind, "none").inc()
+        metrics.SUCCESSES[call].inc()
         return
     body = json.loads(outcome.body)
     if body.get("decision") == "denied":

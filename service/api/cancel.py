@@ -1,10 +1,7 @@
 """POST /cancel: the user pressed Stop."""
 
-from litestar import Response, post
-from litestar.params import RawBody
-
 from service.api.answers import Cancellation
-from service.api.calls import AnyRequest, write
+from service.api.call_route import call_route
 from service.api.operation import SPEND, Operation
 from service.api.values import Body, Id
 
@@ -36,7 +33,6 @@ CANCEL = Operation(
 )
 
 
-@post("/cancel", status_code=200, opt={"operation": CANCEL})
-async def cancel(request: AnyRequest, body: RawBody) -> Response[bytes]:
-    """The hold stays: the provider may bill what it did until it stopped."""
-    return await write(request, body, "cancel", CancelBody)
+cancel = call_route(
+    "cancel", CANCEL, "The hold stays: the provider may bill what it did until it stopped."
+)

@@ -1,10 +1,7 @@
 """POST /charge: check and spend in one step, where the cost is known."""
 
-from litestar import Response, post
-from litestar.params import RawBody
-
 from service.api.answers import Charge
-from service.api.calls import AnyRequest, write
+from service.api.call_route import call_route
 from service.api.operation import SPEND, Operation
 from service.api.values import Amounts, Body, Id, Labels
 
@@ -31,11 +28,9 @@ CHARGE = Operation(
     denies=True,
     problems=("request_id_conflict", "amount_missing"),
     vendor_errors=True,
+    batches=True,
     example={"request_id": "search-77", "account_id": "user_42", "amounts": {"requests": 1}},
 )
 
 
-@post("/charge", status_code=200, opt={"operation": CHARGE})
-async def charge(request: AnyRequest, body: RawBody) -> Response[bytes]:
-    """Nothing is charged when it doesn't fit."""
-    return await write(request, body, "charge", ChargeBody)
+charge = call_route("charge", CHARGE, "Nothing is charged when it doesn't fit.")

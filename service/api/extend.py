@@ -1,10 +1,7 @@
 """POST /extend: the work takes longer."""
 
-from litestar import Response, post
-from litestar.params import RawBody
-
 from service.api.answers import Extension
-from service.api.calls import AnyRequest, write
+from service.api.call_route import call_route
 from service.api.operation import SPEND, Operation
 from service.api.values import Body, Id, TtlSeconds
 
@@ -37,7 +34,4 @@ EXTEND = Operation(
 )
 
 
-@post("/extend", status_code=200, opt={"operation": EXTEND})
-async def extend(request: AnyRequest, body: RawBody) -> Response[bytes]:
-    """Never shortens."""
-    return await write(request, body, "extend", ExtendBody)
+extend = call_route("extend", EXTEND, "Never shortens.")

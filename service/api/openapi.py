@@ -7,12 +7,13 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from litestar import Litestar
-from litestar.handlers import HTTPRouteHandler
-from litestar.routes import HTTPRoute
+from litestar.handlers import ASGIRouteHandler, HTTPRouteHandler
+from litestar.routes import ASGIRoute, HTTPRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from service.api.answers import Denial, Problem
+from service.api.batches import MOST_ITEMS
 from service.api.operation import Operation, Parameter
 from service.api.problems import CODES, MEDIA_TYPE, TYPE_BASE
 from service.api.values import ID_PATTERN, NAME_PATTERN
@@ -72,15 +73,24 @@ def _info() -> dict[str, Any]:
     }
 
 
-def _operations(app: Litestar) -> Iterator[tuple[str, str, HTTPRouteHandler, Operation]]:
+Handler = HTTPRouteHandler | ASGIRouteHandler
+
+
+def _operations(app: Litestar) -> Iterator[tuple[str, str, Handler, Operation]]:
+    for path, method, handler in _handlers(app):
+        operation = handler.opt.get("operation")
+        if isinstance(operation, Operation):
+            yield _PARAMETER.sub(r"{\1}", path), method.lower(), handler, operation
+
+
+def _handlers(app: Litestar) -> Iterator[tuple[str, str, Handler]]:
     for route in app.routes:
-        if not isinstance(route, HTTPRoute):
-            continue
-        for handler in route.route_handlers:
-            operation = handler.opt.get("operation")
-            if isinstance(operation, Operation):
+        if isinstance(route, ASGIRoute):
+            yield route.path, "POST", route.route_handler
+        elif isinstance(route, HTTPRoute):
+            for handler in route.route_handlers:
                 (method,) = handler.http_methods
-                yield _PARAMETER.sub(r"{\1}", route.path), method.lower(), handler, operation
+                yield route.path, method, handler
 
 
 def _models(operations: list[Operation]) -> dict[str, Any]:
@@ -93,7 +103,7 @@ def _models(operations: list[Operation]) -> dict[str, Any]:
     return schemas
 
 
-def _operation(path: str, handler: HTTPRouteHandler, operation: Operation) -> dict[str, Any]:
+def _operation(path: str, handler: Handler, operation: Operation) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": handler.handler_name.rpartition(".")[2],
         "summary": operation.summary,
@@ -112,7 +122,7 @@ def _operation(path: str, handler: HTTPRouteHandler, operation: Operation) -> di
     return described
 
 
-def _describe(handler: HTTPRouteHandler, operation: Operation) -> str:
+def _describe(handler: Handler, operation: Operation) -> str:
     text = (handler.fn.__doc__ or "").strip()
     return f"{text}\n\nRoles: {', '.join(operation.roles)}." if operation.roles else text
 
@@ -148,7 +158,11 @@ def _query_parameter(parameter: Parameter) -> dict[str, Any]:
 
 def _request_body(operation: Operation) -> dict[str, Any]:
     assert operation.body is not None  # noqa: S101  # the caller asked
-    content: dict[str, Any] = {"schema": _ref(operation.body)}
+    schema = _ref(operation.body)
+    if operation.batches:
+        many = {"type": "array", "items": schema, "minItems": 1, "maxItems": MOST_ITEMS}
+        schema = {"oneOf": [schema, many]}
+    content: dict[str, Any] = {"schema": schema}
     if operation.example is not None:
         content["examples"] = {"example": {"value": operation.example}}
     return {"required": True, "content": {"application/json": content}}
@@ -160,6 +174,8 @@ def _responses(operation: Operation) -> dict[str, Any]:
     if not responses:
         responses = {"200": {"description": "As asked.",
                              "content": {operation.media_type: {}}}}  # fmt: skip
+    if operation.batches:
+        responses["207"] = _batch()
     if operation.denies:
         responses |= {"402": _denial("waiting can't help"), "429": _denial("not now")}
     for status, codes in _by_status(operation).items():
@@ -178,6 +194,19 @@ def _success(operation: Operation, model: type[BaseModel]) -> dict[str, Any]:
     if operation.denies:
         answer["headers"] = {name: _header() for name in _DENIAL_FIELDS}
     return answer
+
+
+def _batch() -> dict[str, Any]:
+    entry = {
+        "type": "object",
+        "required": ["status", "body"],
+        "properties": {"status": {"type": "integer"}, "body": {"type": "object"}},
+        "additionalProperties": False,
+    }
+    return {
+        "description": "To an array: what each item would have been answered alone, in its order.",
+        "content": {"application/json": {"schema": {"type": "array", "items": entry}}},
+    }
 
 
 def _denial(when: str) -> dict[str, Any]:

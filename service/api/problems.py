@@ -20,6 +20,7 @@ __all__ = [
     "answer_exception",
     "malformed",
     "outcome_of",
+    "problem_of",
 ]
 
 MEDIA_TYPE = "application/problem+json"
@@ -119,7 +120,7 @@ def outcome_of(problem: Problem) -> Outcome:
 
 def answer_exception(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """Litestar's exception handler for everything."""
-    outcome = outcome_of(_problem_of(error))
+    outcome = outcome_of(problem_of(error))
     outcome = vendors.dress(outcome, vendors.wanted(request.scope))
     return Response(
         outcome.body,
@@ -129,7 +130,8 @@ def answer_exception(request: Request[Any, Any, Any], error: Exception) -> Respo
     )
 
 
-def _problem_of(error: Exception) -> Problem:
+def problem_of(error: Exception) -> Problem:
+    """What is said of an exception; one that nobody foresaw is logged."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, StoreUnavailable):

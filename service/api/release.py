@@ -1,10 +1,7 @@
 """POST /release: the provider definitely did no billable work."""
 
-from litestar import Response, post
-from litestar.params import RawBody
-
 from service.api.answers import Release
-from service.api.calls import AnyRequest, write
+from service.api.call_route import call_route
 from service.api.operation import SPEND, Operation
 from service.api.values import Body, Id, Text
 
@@ -30,7 +27,8 @@ RELEASE = Operation(
 )
 
 
-@post("/release", status_code=200, opt={"operation": RELEASE})
-async def release(request: AnyRequest, body: RawBody) -> Response[bytes]:
-    """Only where the provider certainly did nothing billable; else settle as ``unknown``."""
-    return await write(request, body, "release", ReleaseBody)
+release = call_route(
+    "release",
+    RELEASE,
+    "Only where the provider certainly did nothing billable; else settle as ``unknown``.",
+)

@@ -2,12 +2,10 @@
 
 from typing import Annotated
 
-from litestar import Response, post
-from litestar.params import RawBody
 from pydantic import Field
 
 from service.api.answers import Authorization
-from service.api.calls import AnyRequest, write
+from service.api.call_route import call_route
 from service.api.operation import SPEND, Operation
 from service.api.values import Alternative, Amounts, Body, Id, Labels, TtlSeconds
 
@@ -41,6 +39,7 @@ RESERVE = Operation(
     denies=True,
     problems=("request_id_conflict", "amount_missing"),
     vendor_errors=True,
+    batches=True,
     example={
         "request_id": "chat-8d1f",
         "account_id": "user_42",
@@ -49,7 +48,8 @@ RESERVE = Operation(
 )
 
 
-@post("/reserve", status_code=200, opt={"operation": RESERVE})
-async def reserve(request: AnyRequest, body: RawBody) -> Response[bytes]:
-    """Authorize before spending: all budgets of the account and its ancestors hold, or none."""
-    return await write(request, body, "reserve", ReserveBody)
+reserve = call_route(
+    "reserve",
+    RESERVE,
+    "Authorize before spending: all budgets of the account and its ancestors hold, or none.",
+)

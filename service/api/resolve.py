@@ -9,7 +9,14 @@ from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from service.api.answers import Settlement
-from service.api.calls import AnyRequest, check_idempotency_key, make, operation_of
+from service.api.calls import (
+    AnyRequest,
+    answer,
+    check_idempotency_key,
+    count,
+    operation_of,
+    send_item,
+)
 from service.api.operation import ADMIN, Operation
 from service.api.paths import path_id
 from service.api.query import parameters
@@ -64,6 +71,9 @@ async def resolve(request: AnyRequest, request_id: FromPath[str], body: RawBody)
     parameters(request.scope, operation_of(request))
     found = path_id(request_id, "request_id")
     headers = request.scope["headers"]
-    _, text = decode(ResolveBody, headers, body)
+    checked, text = decode(ResolveBody, headers, body)
     check_idempotency_key(headers, found)
-    return await make(request, "resolve", json.dumps(json.loads(text) | {"request_id": found}))
+    item = json.dumps(json.loads(text) | {"request_id": found})
+    outcome = await send_item(request.scope, "resolve", checked, item)
+    count("resolve", outcome)
+    return answer(request, outcome)

@@ -2,13 +2,11 @@
 
 from typing import Annotated, Literal
 
-from litestar import Response, post
-from litestar.params import RawBody
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from service.api.answers import Settlement
-from service.api.calls import AnyRequest, write
+from service.api.call_route import call_route
 from service.api.operation import SPEND, Operation
 from service.api.values import Amounts, Body, Id, Text
 
@@ -50,11 +48,13 @@ SETTLE = Operation(
         "settlement_exceeds_hold",
     ),
     vendor_errors=True,
+    batches=True,
     example={"request_id": "chat-8d1f", "amounts": {"usd_nano": 60000000}},
 )
 
 
-@post("/settle", status_code=200, opt={"operation": SETTLE})
-async def settle(request: AnyRequest, body: RawBody) -> Response[bytes]:
-    """Settled exactly once, however often it is sent; the rest of the hold is available at once."""
-    return await write(request, body, "settle", SettleBody)
+settle = call_route(
+    "settle",
+    SETTLE,
+    "Settled exactly once, however often it is sent; the rest of the hold is available at once.",
+)

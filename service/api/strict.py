@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from service.api.problems import Fault, malformed
 
-__all__ = ["Headers", "decode", "json_object"]
+__all__ = ["Headers", "check", "check_content_type", "decode", "json_array", "json_object"]
 
 Model = TypeVar("Model", bound=BaseModel)
 Headers = Iterable[tuple[bytes, bytes]]
@@ -33,8 +33,17 @@ def decode(model: type[Model], headers: Headers, body: bytes) -> tuple[Model, st
     """
     check_content_type(headers)
     text, value = json_object(body)
+    return check(model, value), text
+
+
+def check(model: type[Model], value: Any) -> Model:
+    """Validate what was parsed.
+
+    Raises:
+        Problem: 400 ``malformed``, naming the fields.
+    """
     try:
-        return model.model_validate(value), text
+        return model.model_validate(value)
     except ValidationError as error:
         raise malformed(list(_faults(error, value))) from None
 
@@ -51,6 +60,21 @@ def json_object(body: bytes) -> tuple[str, dict[str, Any]]:
 
     Floats come out as floats, for the model to refuse where it can name the field.
     """
+    text, value = _json(body)
+    if not isinstance(value, dict):
+        raise malformed([Fault("", "the body must be a JSON object")])
+    return text, value
+
+
+def json_array(body: bytes) -> list[Any]:
+    """Parse a JSON array, as strictly."""
+    _, value = _json(body)
+    if not isinstance(value, list):
+        raise malformed([Fault("", "the body must be a JSON array")])
+    return value
+
+
+def _json(body: bytes) -> tuple[str, Any]:
     if not body:
         raise malformed([Fault("", "the body is empty")])
     try:
@@ -63,8 +87,6 @@ def json_object(body: bytes) -> tuple[str, dict[str, Any]]:
         raise malformed([Fault("", f"not JSON: {_plain(error)}")]) from None
     except RecursionError:
         raise malformed([Fault("", "nested too deeply")]) from None
-    if not isinstance(value, dict):
-        raise malformed([Fault("", "the body must be a JSON object")])
     return text, value
 
 

@@ -255,5 +255,6 @@ def _session(settings: Settings) -> dict[str, str]:
     chosen = {
         "preauth.default_plan": settings.default_plan,
         "preauth.default_parent": settings.default_parent,
+        "preauth.denial_status": "402" if settings.denial_status == 402 else None,  # noqa: PLR2004
     }
     return {name: value for name, value in chosen.items() if value is not None}

@@ -35,7 +35,7 @@ begin
         continue when q.wanted[k] is null;
         lines := lines || row(q.n, k, q.places[k], q.wanted[k],
           slots[q.places[k]].limit_amount - slots[q.places[k]].settled - reserved[q.places[k]] - q.wanted[k])::preauth._line;
-        reserved[q.places[k]] := reserved[q.places[k]] + case when q.dry_run then 0 else q.wanted[k] end;
+        reserved[q.places[k]] := reserved[q.places[k]] + q.wanted[k];
       end loop;
     end if;
     if q.option_no = 0 then

@@ -23,7 +23,7 @@ as $$
     join unnest(slots) with ordinality as s on s.ordinality = x.slot
     group by x.n
   ) as l on l.n = r.n
-  where r.verdict = 'authorized' and (a.dry_run or a.n = any (recorded))
+  where r.verdict = 'authorized' and a.n = any (recorded)
 $$;
 comment on function preauth._fresh_authorizations(preauth._ask[], preauth._route[], preauth._slot[], preauth._ruling[], preauth._line[], integer[], timestamptz) is
   'The answers to the items that were authorized just now, with the rate limit headers of each account''s own budget with the smallest share left.';

@@ -20,7 +20,7 @@ begin
       join unnest(slots) with ordinality as s on s.ordinality = l.slot
       group by l.n
     ) as e on e.n = r.n
-    where (r.verdict = 'authorized' or r.denial is not null) and not a.dry_run
+    where r.verdict = 'authorized' or r.denial is not null
     order by a.request_id, a.account_id
     on conflict do nothing
     returning request_id, account_id
@@ -29,7 +29,7 @@ begin
   from unnest(rulings) as r
   join unnest(asks) as a on a.n = r.n
   join inserted as i on i.request_id = a.request_id and i.account_id = a.account_id
-  where (r.verdict = 'authorized' or r.denial is not null) and not a.dry_run;
+  where r.verdict = 'authorized' or r.denial is not null;
   return coalesce(recorded, '{}');
 end
 $$;

@@ -9,7 +9,7 @@ begin
   if not exists (select from unnest(rulings) as r where preauth._is_denial(r.verdict)) then
     return;
   end if;
-  expiries := array(select case when a.dry_run then null else preauth._expiry(a, at) end from unnest(asks) as a order by a.n);
+  expiries := array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n);
   rulings := array(
     select case
       when preauth._is_denial(r.verdict) then row(r.n, r.verdict, r.option_no, r.slot, r.required, r.available, r.detail,

@@ -1,11 +1,11 @@
 create function preauth._questions(asks preauth._ask[], routes preauth._route[], slot_ids bigint[])
 returns table (
-  n integer, option_no smallint, is_last boolean, twin boolean, dry_run boolean, enforced boolean,
+  n integer, option_no smallint, is_last boolean, twin boolean, enforced boolean,
   verdict text, missing_unit text, wanted bigint[], places integer[])
 language sql stable
 as $$
   select
-    a.n, o.option_no, o.option_no = coalesce(jsonb_array_length(a.body -> 'alternatives'), 0), a.twin, a.dry_run,
+    a.n, o.option_no, o.option_no = coalesce(jsonb_array_length(a.body -> 'alternatives'), 0), a.twin,
     not coalesce((a.body ->> 'record')::boolean, false),
     preauth._prior_verdict(a, r, x.request_id is not null),
     w.missing_unit, coalesce(w.wanted, '{}'), coalesce(w.places, '{}')

@@ -10,8 +10,8 @@ begin
     union all
     select o.* from unnest(rulings) as r
     join unnest(asks) as a on a.n = r.n
-    cross join lateral preauth._other_answer(a, r, routes, slots, reserved, a.dry_run or a.n = any (recorded), at) as o
-    where r.verdict <> 'authorized' or not (a.dry_run or a.n = any (recorded))
+    cross join lateral preauth._other_answer(a, r, routes, slots, reserved, a.n = any (recorded), at) as o
+    where r.verdict <> 'authorized' or a.n <> all (recorded)
     order by 1;
 end
 $$;

@@ -3,21 +3,19 @@ language plpgsql
 as $$
 declare
   asks preauth._ask[] := preauth._asks(call, items, actors, within);
-  routes preauth._route[] := preauth._routes(asks);
-  slots preauth._slot[];
-  reserved bigint[];
-  rulings preauth._ruling[];
-  lines preauth._line[];
-  at timestamptz;
+  places integer[];
 begin
-  select l.slots, l.reserved into slots, reserved from preauth._lock_slots(routes) as l;
-  at := preauth._now();
-  select d.reserved, d.rulings, d.lines into reserved, rulings, lines
-  from preauth._decide(asks, routes, slots, at, reserved) as d;
-  rulings := preauth._prove_denials(asks, routes, slots, reserved, lines, at, rulings);
-  return query select * from preauth._reserve_answers(asks, routes, slots, reserved, rulings, lines,
-    preauth._record(asks, rulings, lines, slots, at), at);
+  if not exists (select from unnest(asks) as a where a.dry_run) then
+    return query select * from preauth._take(asks);
+    return;
+  end if;
+  -- rehearsals first: they give their locks back, so that the others are locked in one go
+  return query select r.* from unnest(asks) as a cross join lateral preauth._rehearse(a) as r where a.dry_run;
+  places := array(select a.n from unnest(asks) as a where not a.dry_run order by a.n);
+  return query
+    select places[t.n], t.status, t.headers, t.body, t.root
+    from preauth._take(array(
+      select preauth._numbered(a, (row_number() over (order by a.n))::integer) from unnest(asks) as a where not a.dry_run)) as t;
 end
 $$;
-comment on function preauth._reserve_batch(text, jsonb, text[], text[]) is
-  'Decides a batch of reserve or charge calls: check, find windows, lock them once in order, decide in order, record, answer.';
+comment on function preauth._reserve_batch(text, jsonb, text[], text[]) is 'Checks and takes a batch of reserve or charge calls. The answers are not in order where some are dry runs.';

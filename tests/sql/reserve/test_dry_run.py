@@ -1,7 +1,7 @@
 """A dry run tells what would be decided, and decides nothing."""
 
 from tests.support.checks import assert_denied, assert_problem
-from tests.support.money import tokens
+from tests.support.money import budget, tokens
 
 
 async def test_a_dry_run_tells_an_authorization_and_holds_nothing(ledger, clock):
@@ -38,3 +38,27 @@ async def test_dry_runs_in_a_batch_do_not_use_up_room(ledger, clock):
     )
     assert [row.status for row in rows] == [200, 200]
     assert (await ledger.window("ann"))["reserved"] == 900
+
+
+async def test_a_dry_run_of_an_account_not_seen_before_leaves_no_trace_of_it(ledger, clock):
+    await ledger.put_plan("free", budget("cap", 1000))
+    await ledger.connection.execute("set preauth.default_plan = 'free'")
+    before = await ledger.contents()
+    reply = await ledger.reserve("r1", "newcomer", tokens(400), dry_run=True)
+    assert (reply["decision"], reply["lines"][0]["available"]) == ("authorized", 600)
+    assert await ledger.contents() == before
+
+
+async def test_dry_runs_do_not_see_each_other_and_leave_their_neighbours_whole(ledger, clock):
+    await ledger.grant("ann")
+    item = {"account_id": "ann", "amounts": tokens(600)}
+    rows = await ledger.many(
+        "reserve",
+        [
+            {**item, "request_id": "d1", "dry_run": True},
+            {**item, "request_id": "r1"},
+            {**item, "request_id": "d2", "dry_run": True},
+            {**item, "request_id": "r2"},
+        ],
+    )
+    assert [(row.n, row.status) for row in rows] == [(1, 200), (2, 200), (3, 200), (4, 402)]

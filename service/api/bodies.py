@@ -1,0 +1,49 @@
+"""Reading a request body within bounds."""
+
+from typing import Any, Final
+
+from litestar.exceptions import ClientException
+from litestar.exceptions.http_exceptions import RequestEntityTooLarge
+
+__all__ = ["MAX_BATCH_BYTES", "MAX_BODY_BYTES", "read_body"]
+
+MAX_BODY_BYTES: Final = 64 * 1024
+"""One call."""
+
+MAX_BATCH_BYTES: Final = 1024 * 1024
+"""An array of calls."""
+
+
+async def read_body(scope: Any, receive: Any) -> bytes:
+    """The whole body.
+
+    Raises:
+        RequestEntityTooLarge: it is over `MAX_BODY_BYTES`, or `MAX_BATCH_BYTES` for an array.
+    """
+    announced = _announced(scope["headers"])
+    if announced is not None and announced > MAX_BATCH_BYTES:
+        raise RequestEntityTooLarge
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    while message.get("more_body"):
+        _check(body)
+        message = await receive()
+        body += message.get("body", b"")
+    if message["type"] == "http.disconnect":
+        raise ClientException("client disconnected prematurely")
+    _check(body)
+    return body
+
+
+def _check(body: bytes) -> None:
+    if len(body) > MAX_BODY_BYTES:
+        most = MAX_BATCH_BYTES if body[:64].lstrip()[:1] == b"[" else MAX_BODY_BYTES
+        if len(body) > most:
+            raise RequestEntityTooLarge
+
+
+def _announced(headers: Any) -> int | None:
+    for name, value in headers:
+        if name == b"content-length" and value.isdigit():
+            return int(value)
+    return None

@@ -1,0 +1,169 @@
+"""Calls that come together travel together: who goes when, and who suffers for whom."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from service.ledger.coalescer import Coalescer, Passenger
+from service.ledger.errors import LedgerFault, StoreUnavailable
+from service.ledger.outcome import Outcome
+
+
+class Store:
+    """Answers batches when it is told to, and keeps what it was sent."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+        self.open = asyncio.Event()
+        self.open.set()
+        self.poison: str | None = None
+
+    async def fly(self, name: str, batch: Sequence[Passenger], deadline: float) -> list[Outcome]:
+        self.batches.append([p.item for p in batch])
+        await self.open.wait()
+        if self.poison in self.batches[-1]:
+            raise LedgerFault("22000")
+        return [Outcome(200, {}, p.item.encode()) for p in batch]
+
+
+def passenger(item: str, name: str = "reserve", seconds: float = 10) -> Passenger:
+    deadline = asyncio.get_running_loop().time() + seconds
+    return Passenger(name, item, actor=None, within=None, account_id=None, deadline=deadline)
+
+
+def sent(lane: Coalescer, *items: str, **more: object) -> list[asyncio.Task[Outcome]]:
+    return [asyncio.ensure_future(lane.call(passenger(i, **more), "root")) for i in items]
+
+
+async def boarded(store: Store, count: int = 1) -> None:
+    while len(store.batches) < count:
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store()
+
+
+@pytest.fixture
+def lane(store: Store) -> Coalescer:
+    return Coalescer(store.fly, lanes=1)
+
+
+async def test_a_call_that_finds_the_lane_idle_goes_at_once_and_alone(store, lane):
+    assert (await sent(lane, "a")[0]).body == b"a"
+    assert store.batches == [["a"]]
+
+
+async def test_calls_that_come_while_one_is_under_way_go_together_next(store, lane):
+    store.open.clear()
+    tasks = sent(lane, "a")
+    await boarded(store)
+    tasks += sent(lane, "b", "c", "d")
+    await asyncio.sleep(0)
+    store.open.set()
+    assert [o.body for o in await asyncio.gather(*tasks)] == [b"a", b"b", b"c", b"d"]
+    assert store.batches[0] == ["a"]
+    assert sum(store.batches[1:], []) == ["b", "c", "d"]
+    assert len(store.batches) < 4
+
+
+async def test_calls_of_different_names_never_share_a_batch_and_none_starves(store, lane):
+    tasks = sent(lane, "r1", "r2") + sent(lane, "s1", "s2", name="settle") + sent(lane, "r3")
+    await asyncio.gather(*tasks)
+    assert all(len({item[0] for item in batch}) == 1 for batch in store.batches)
+
+
+async def test_a_caller_that_goes_away_cancels_nobody(store, lane):
+    store.open.clear()
+    first, second = sent(lane, "a")[0], sent(lane, "b")[0]
+    await boarded(store)
+    first.cancel()
+    store.open.set()
+    assert (await second).body == b"b"
+
+
+async def test_a_caller_that_goes_away_before_its_batch_left_is_not_sent(store, lane):
+    store.open.clear()
+    tasks = sent(lane, "a")
+    await boarded(store)
+    tasks += sent(lane, "b", "c")
+    await asyncio.sleep(0)
+    tasks[1].cancel()
+    await asyncio.sleep(0)
+    store.open.set()
+    await asyncio.gather(tasks[0], tasks[2])
+    assert "b" not in sum(store.batches, [])
+
+
+async def test_an_item_at_fault_fails_alone_when_its_batch_is_sent_again_one_by_one(store, lane):
+    store.open.clear()
+    tasks = sent(lane, "a")
+    await boarded(store)
+    tasks += sent(lane, "b", "bad", "c", "d", "e")
+    await asyncio.sleep(0)
+    store.poison = "bad"
+    store.open.set()
+    answers = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(a) for a in answers].count(LedgerFault) == 1
+    assert isinstance(answers[2], LedgerFault)
+    assert [a.body for a in answers if isinstance(a, Outcome)] == [b"a", b"b", b"c", b"d", b"e"]
+
+
+async def test_a_store_that_is_down_is_told_to_every_caller_of_the_batch():
+    async def down(*_: object) -> list[Outcome]:
+        raise StoreUnavailable("unreachable")
+
+    lane = Coalescer(down, lanes=1)
+    answers = await asyncio.gather(*sent(lane, "a", "b", "c"), return_exceptions=True)
+    assert {type(a) for a in answers} == {StoreUnavailable}
+
+
+async def test_a_call_that_has_waited_too_long_is_refused_and_never_sent(store, lane):
+    store.open.clear()
+    tasks = sent(lane, "a")
+    await boarded(store)
+    late = sent(lane, "late", seconds=0)
+    await asyncio.sleep(0.01)
+    store.open.set()
+    await asyncio.gather(*tasks)
+    with pytest.raises(StoreUnavailable):
+        await late[0]
+    assert "late" not in sum(store.batches, [])
+
+
+async def test_draining_waits_for_every_call_that_was_sent(store, lane):
+    store.open.clear()
+    tasks = sent(lane, "a", "b", "c")
+    await boarded(store)
+    draining = asyncio.ensure_future(lane.drain())
+    await asyncio.sleep(0)
+    assert not draining.done()
+    store.open.set()
+    await draining
+    assert all(task.done() for task in tasks)
+
+
+async def test_no_more_than_512_calls_go_at_once(store, lane):
+    store.open.clear()
+    tasks = sent(lane, "first")
+    await boarded(store)
+    tasks += sent(lane, *(str(n) for n in range(2000)))
+    await asyncio.sleep(0)
+    store.open.set()
+    await asyncio.gather(*tasks)
+    assert max(map(len, store.batches)) == 512
+
+
+async def test_calls_of_one_root_share_a_lane_and_two_roots_need_not(store):
+    lanes = Coalescer(store.fly, lanes=8)
+    store.open.clear()
+    roots = [f"root{n}" for n in range(8)]
+    tasks = [asyncio.ensure_future(lanes.call(passenger(r), r)) for r in roots for _ in range(4)]
+    await asyncio.sleep(0.01)
+    under_way = [set(batch) for batch in store.batches]
+    assert len(under_way) > 1
+    assert sum(map(len, under_way)) == len(set().union(*under_way))
+    store.open.set()
+    await asyncio.gather(*tasks)
