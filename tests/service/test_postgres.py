@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -70,9 +71,12 @@ def test_a_backend_that_outlives_its_postmaster_is_ended(server):
     [pid] = busy.execute("select pg_backend_pid()").fetchone()
     os.kill(pid, signal.SIGSTOP)  # it cannot notice
     server.kill()
-    assert processes_in(server.home.data) == [pid]
-
-    server.start()
+    try:
+        wait_until(lambda: processes_in(server.home.data) == [pid])
+        server.start()
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
     assert read(server) == [1]
     assert pid not in processes_in(server.home.data)
