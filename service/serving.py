@@ -1,8 +1,11 @@
 """Running the application under uvicorn: in this process for dev, in several for production."""
 
+import os
 import socket
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -18,6 +21,7 @@ __all__ = ["run_here", "run_workers", "wait_for_head"]
 WAIT_SECONDS = 1.0
 SAY_EVERY = 10
 APPLICATION = "service.app:create_app"
+METRICS_DIR = "PROMETHEUS_MULTIPROC_DIR"
 
 
 class _Announcing(uvicorn.Server):
@@ -41,7 +45,19 @@ def run_here(app: Litestar, settings: Settings, announce: Callable[[], None]) ->
 
 def run_workers(settings: Settings) -> None:
     """Serve in ``settings.workers`` processes, each with an application of its own."""
-    uvicorn.run(APPLICATION, factory=True, workers=settings.workers, **_options(settings))
+    with _shared_metrics(settings.workers):
+        uvicorn.run(APPLICATION, factory=True, workers=settings.workers, **_options(settings))
+
+
+@contextmanager
+def _shared_metrics(workers: int) -> Iterator[None]:
+    """Let whichever process answers ``GET /metrics`` count for all of them."""
+    if workers == 1 or METRICS_DIR in os.environ:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="preauth-metrics-") as directory:
+        os.environ[METRICS_DIR] = directory
+        yield
 
 
 def wait_for_head(dsn: str) -> None:
