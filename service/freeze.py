@@ -171,29 +171,44 @@ def write_checksums() -> None:
     (MIGRATIONS / CHECKSUMS).write_text(checksums(), "utf-8")
 
 
-def drop_newest() -> str:
-    """Delete the newest revision, which must not have been merged; its message."""
+def redo(message: str = "", ddl: Path | None = None) -> str | None:
+    """Freeze the newest revision again, which must not have been merged.
+
+    It stays as it was if that fails. Its message stays too, unless there is a new one.
+    """
     newest = migrate.head()
     if newest is None:
         raise FreezeError("there is no revision to redo")
     [body] = (MIGRATIONS / "sql").glob(f"{newest}_*.sql")
-    message = body.read_text("utf-8").splitlines()[0].removeprefix("-- ")
-    body.unlink()
-    (MIGRATIONS / "versions" / f"{body.stem}.py").unlink()
-    return message
+    old = {path: path.read_bytes() for path in (body, _version_of(body))}
+    for path in old:
+        path.unlink()
+    try:
+        return freeze(message or _message_of(old[body]), ddl)
+    except BaseException:
+        for path, content in old.items():
+            path.write_bytes(content)
+        raise
+
+
+def _version_of(body: Path) -> Path:
+    return MIGRATIONS / "versions" / f"{body.stem}.py"
+
+
+def _message_of(body: bytes) -> str:
+    return body.decode().partition("\n")[0].removeprefix("-- ")
 
 
 @click.command()
 @click.argument("message", required=False, default="")
 @click.option("--ddl", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--redo", is_flag=True, help="Replace the newest revision, not merged yet.")
-def main(message: str, ddl: Path | None, redo: bool) -> None:
+@click.option("--redo", "again", is_flag=True, help="Replace the newest revision, not merged yet.")
+def main(message: str, ddl: Path | None, again: bool) -> None:
     """Freeze what changed in sql/ since the newest revision."""
-    if redo:
-        message = drop_newest()
-    if not message.strip():
+    message = message.strip()
+    if not (message or again):
         raise FreezeError('say what it does: make migration m="..."')
-    name = freeze(message.strip(), ddl)
+    name = redo(message, ddl) if again else freeze(message, ddl)
     click.echo(f"migrations/sql/{name}.sql" if name else "nothing has changed")
 
 

@@ -159,9 +159,19 @@ def test_the_newest_revision_can_be_redone_until_it_is_merged(house):
     freezer.freeze("the ledger", None)
     (house / "2.sql").write_text(FUNCTIONS.replace("n * 2", "n + n"))
 
-    assert freezer.drop_newest() == "the ledger"
-    assert freezer.freeze("the ledger", None) == "0001_the_ledger"
+    assert freezer.redo() == "0001_the_ledger"
     assert_head_equals_sources(house)
+
+
+def test_a_redo_that_fails_leaves_the_revision_as_it_was(house):
+    freezer.freeze("the ledger", None)
+    before = freezer.checksums(freezer.MIGRATIONS)
+    (house / "2.sql").write_text("create nonsense;")
+
+    with pytest.raises(psycopg.errors.SyntaxError):
+        freezer.redo()
+
+    assert freezer.checksums(freezer.MIGRATIONS) == before
 
 
 def test_merged_revisions_are_as_they_were():
