@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import AsyncIterator
 
-from litestar import Litestar
 from litestar.datastructures import State
 from litestar.exceptions import HTTPException
 
@@ -48,7 +47,7 @@ OPERATIONS = [healthz, readyz, measurements, openapi, docs, asset]
 OTHERS = [*READS, *ADMINISTRATION, *OPERATIONS]
 
 
-def create_app(settings: Settings | None = None) -> Litestar:
+def create_app(settings: Settings | None = None) -> Service:
     """Build the service. It starts whether or not its database is there.
 
     Raises:
@@ -57,8 +56,8 @@ def create_app(settings: Settings | None = None) -> Litestar:
     settings = settings or Settings()
     logs.configure(settings.log_level)
     ledger = Ledger.of(settings)
-    return Service(
-        route_handlers=[*CALLS, *options_for(OTHERS), *OTHERS],
+    service = Service(
+        route_handlers=[*options_for(OTHERS), *OTHERS],
         guards=[authorise],
         exception_handlers={HTTPException: answer_exception, Exception: answer_exception},
         request_max_body_size=MAX_BODY_BYTES,
@@ -67,6 +66,8 @@ def create_app(settings: Settings | None = None) -> Litestar:
         openapi_config=None,
         logging_config=None,
     )
+    service.add_calls(CALLS)
+    return service
 
 
 def _state(settings: Settings, ledger: Ledger) -> State:

@@ -1,13 +1,15 @@
 """JSON lines on standard output, one a request, never with what a caller sent."""
 
+import asyncio
 import logging
 import sys
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 import structlog
 
-__all__ = ["configure"]
+__all__ = ["access", "configure"]
 
 _encode = msgspec.json.Encoder(enc_hook=repr).encode
 
@@ -26,7 +28,38 @@ def configure(level: str = "info") -> None:
         logger_factory=_Stdout,
         cache_logger_on_first_use=True,
     )
+    _access_lines.wanted = logging.getLevelName(level.upper()) <= logging.INFO
     _adopt_standard_library(level)
+
+
+class _AccessLines:
+    """Access lines of one turn of the event loop, written together."""
+
+    def __init__(self) -> None:
+        self.wanted = True
+        self._lines: list[bytes] = []
+
+    def add(self, line: bytes) -> None:
+        self._lines.append(line)
+        if len(self._lines) == 1:
+            asyncio.get_running_loop().call_soon(self._write)
+
+    def _write(self) -> None:
+        lines, self._lines = self._lines, []
+        sys.stdout.buffer.write(b"\n".join(lines) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+_access_lines = _AccessLines()
+
+
+def access(**fields: Any) -> None:
+    """Write one access line, at level info; a field that is None is left out."""
+    if _access_lines.wanted:
+        line = {name: value for name, value in fields.items() if value is not None}
+        _access_lines.add(
+            _encode({"event": "request", "level": "info", "timestamp": datetime.now(UTC), **line})
+        )
 
 
 class _Stdout:

@@ -232,6 +232,7 @@ create table preauth.budget_window (
   constraint budget_window_reserved_not_negative check (reserved >= 0),
   constraint budget_window_limit_range check (limit_amount between 0 and 9007199254740991)
 ) with (fillfactor = 50);
+create index budget_window_of_budget on preauth.budget_window (budget_id, ends_at);
 alter table preauth.budget_window enable row level security;
 comment on table preauth.budget_window is 'One period of one budget for one account, made at first use. available = limit_amount - settled - reserved.';
 comment on column preauth.budget_window.window_id is 'Surrogate key that hold lines refer to.';
@@ -683,7 +684,7 @@ begin
     w.time_zone := zone;
     if budget.window_policy ->> 'kind' <> 'fixed' then
       select b.window_key, b.starts_at, b.ends_at into w.window_key, w.starts_at, w.ends_at
-      from preauth._window_bounds(budget.window_policy, zone, at) as b;
+      from preauth._next_window(scope, budget.budget_id, budget.window_policy, zone, at) as b;
     end if;
   end if;
   select coalesce(sum(l.amount), 0) into lapsed from preauth.hold_line as l where l.window_id = w.window_id and l.lapses_at <= at;
@@ -1366,7 +1367,8 @@ comment on function preauth._fresh_denial(preauth._ask, jsonb, preauth._route[],
   'The answer to an item that was denied just now, with the rate limit headers of the account''s own budget with the smallest share left.';
 
 -- 040_internal/_give_back.sql
--- The lines are locked in the order of their keys, as _extend_round locks them; the window is locked already.
+-- The window is locked already. A line that is locked all the same is just being extended, or kept as unknown or for review: it does not
+-- lapse, and waiting for it could close a ring of waits.
 create function preauth._give_back(window_id bigint, at timestamptz) returns bigint
 language plpgsql
 as $$
@@ -1375,8 +1377,7 @@ declare
     select row(l.request_id, l.account_id, l.position, 'lapsed', null)::preauth._closing
     from preauth.hold_line as l
     where l.window_id = _give_back.window_id and l.lapses_at <= at
-    order by l.request_id, l.account_id, l.position
-    for no key update);
+    for no key update skip locked);
 begin
   if cardinality(lapsed) = 0 then
     return 0;
@@ -1691,6 +1692,7 @@ declare
   asks preauth._ask[] := preauth._asks(call, items, actors, within);
   answers preauth._answer[];
   turn preauth._ask[];
+  at timestamptz;
 begin
   select
     array_agg(preauth._problem_answer(a.n, preauth._lifecycle_refusal(a, l.problem))) filter (where l.problem is not null),
@@ -1699,11 +1701,11 @@ begin
   into answers, asks
   from unnest(asks) as a
   cross join lateral preauth._locate(a) as l;
-  perform preauth._lock_reservations(asks);
+  at := preauth._lock_reservations(asks);
   while cardinality(asks) > 0 loop
     turn := array(select distinct on (a.request_id, a.account_id) a from unnest(asks) as a order by a.request_id, a.account_id, a.n);
     turn := array(select t from unnest(turn) as t order by t.n);
-    answers := answers || array(select r from preauth._lifecycle_round(call, turn) as r);
+    answers := answers || array(select r from preauth._lifecycle_round(call, turn, at) as r);
     asks := array(select a from unnest(asks) as a where a.n not in (select t.n from unnest(turn) as t) order by a.n);
   end loop;
   return query select a.* from unnest(answers) as a order by a.n;
@@ -1736,11 +1738,9 @@ $$;
 comment on function preauth._lifecycle_refusal(preauth._ask, text, text) is 'A refusal of settle, release, extend, cancel or resolve as problem+json.';
 
 -- 040_internal/_lifecycle_round.sql
-create function preauth._lifecycle_round(call text, asks preauth._ask[]) returns setof preauth._answer
+create function preauth._lifecycle_round(call text, asks preauth._ask[], at timestamptz) returns setof preauth._answer
 language plpgsql
 as $$
-declare
-  at timestamptz := preauth._now();
 begin
   case call
     when 'settle' then return query select * from preauth._settle_round(asks, at);
@@ -1753,7 +1753,7 @@ begin
   end case;
 end
 $$;
-comment on function preauth._lifecycle_round(text, preauth._ask[]) is 'One call each on reservations that are locked and all different.';
+comment on function preauth._lifecycle_round(text, preauth._ask[], timestamptz) is 'One call each on reservations that are locked and all different.';
 
 -- 040_internal/_line_states_allowed.sql
 create function preauth._line_states_allowed(reservation_state text) returns text[]
@@ -1814,29 +1814,50 @@ end
 $$;
 comment on function preauth._lock_leases(text, text, timestamptz) is 'Locks a reservation''s lines against lapsing; false if one has lapsed already.';
 
+-- 040_internal/_lock_plan_windows.sql
+create function preauth._lock_plan_windows(plan_id text, budgets jsonb) returns void
+language plpgsql
+as $$
+begin
+  perform preauth._lock_windows(array(
+    select w.window_id
+    from jsonb_array_elements(budgets) as n (budget)
+    join preauth.budget as b
+      on b.owner = 'plan:' || _lock_plan_windows.plan_id and b.name = n.budget ->> 'name' and b.retired_at is null
+    join preauth.budget_window as w
+      on w.budget_id = b.budget_id and w.ends_at > preauth._now()
+      and w.limit_amount is distinct from (n.budget ->> 'limit_amount')::bigint));
+end
+$$;
+comment on function preauth._lock_plan_windows(text, jsonb) is
+  'Locks, in one go and so in the one order, every current window whose limit a change of a plan will move.';
+
 -- 040_internal/_lock_reservations.sql
 -- Reservations before windows, everywhere. Where a reservation comes twice, or its hold is to be charged because its time has passed, windows
 -- would be locked in more than one go: then all are locked here, in the one order.
-create function preauth._lock_reservations(asks preauth._ask[]) returns void
+create function preauth._lock_reservations(asks preauth._ask[]) returns timestamptz
 language plpgsql
 as $$
 declare
-  charges_due boolean;
+  expiries timestamptz[];
+  at timestamptz;
 begin
-  select bool_or(r.on_expiry = 'charge' and r.expires_at <= preauth._now()) into charges_due
+  select array_agg(r.expires_at) filter (where r.on_expiry = 'charge') into expiries
   from (
     select x.* from preauth.reservation as x
     join (select distinct a.request_id, a.account_id from unnest(asks) as a) as k using (request_id, account_id)
     order by x.request_id, x.account_id
     for no key update of x
   ) as r;
-  if charges_due or cardinality(asks) > (select count(distinct (a.request_id, a.account_id)) from unnest(asks) as a) then
+  at := preauth._now();
+  if at >= any (expiries) or cardinality(asks) > (select count(distinct (a.request_id, a.account_id)) from unnest(asks) as a) then
     perform preauth._lock_windows(array(
       select distinct l.window_id from unnest(asks) as a join preauth.hold_line as l using (request_id, account_id)));
   end if;
+  return at;
 end
 $$;
-comment on function preauth._lock_reservations(preauth._ask[]) is 'Locks the reservations of a batch in the order of their keys; one call at a time changes a reservation.';
+comment on function preauth._lock_reservations(preauth._ask[]) is 'Locks the reservations of a batch in the order of their keys, so that one call at a time changes a reservation; the instant from which they are held.';
 
 -- 040_internal/_lock_slots.sql
 create function preauth._lock_slots(routes preauth._route[], out slots preauth._slot[], out reserved bigint[])
@@ -1986,6 +2007,36 @@ end
 $$;
 comment on function preauth._move_account(text, text) is 'Puts an account, and all below it, under another parent (null: none). Open holds stay on the windows they were made on.';
 
+-- 040_internal/_next_window.sql
+create function preauth._next_window(
+  scope text, budget_id bigint, policy jsonb, zone text, at timestamptz,
+  out window_key text, out starts_at timestamptz, out ends_at timestamptz)
+language plpgsql stable
+as $$
+declare
+  previous preauth.budget_window;
+  following timestamptz;
+begin
+  select b.* into window_key, starts_at, ends_at from preauth._window_bounds(policy, zone, at) as b;
+  select w.* into previous from preauth.budget_window as w
+  where w.account_id = scope and w.budget_id = _next_window.budget_id and w.starts_at <= at
+  order by w.starts_at desc limit 1;
+  if previous.ends_at > starts_at then
+    -- the zone has changed: what has been the period so far keeps its end, and is not given a second allowance
+    if previous.window_key = window_key then
+      select b.window_key, b.ends_at into window_key, ends_at from preauth._window_bounds(policy, zone, ends_at) as b;
+    end if;
+    starts_at := previous.ends_at;
+  end if;
+  -- only where the clock was set back is there a window that follows
+  select min(w.starts_at) into following from preauth.budget_window as w
+  where w.account_id = scope and w.budget_id = _next_window.budget_id and w.starts_at > at;
+  ends_at := least(ends_at, following);
+end
+$$;
+comment on function preauth._next_window(text, bigint, jsonb, text, timestamptz) is
+  'The window to make for a budget and account that have none at an instant: the period around it, from where the window before ended to where one that follows begins, so that they neither overlap nor leave a gap.';
+
 -- 040_internal/_normal_body.sql
 create function preauth._normal_body(call text, item jsonb) returns jsonb
 language sql stable
@@ -2087,7 +2138,7 @@ begin
     where not exists (select from preauth._current_window(b.scope, (b.budget).budget_id, at))
     order by b.depth desc, b.scope, (b.budget).budget_id
   ) as m
-  cross join lateral preauth._window_bounds(m.window_policy, m.zone, at) as bounds
+  cross join lateral preauth._next_window(m.scope, m.budget_id, m.window_policy, m.zone, at) as bounds
   order by m.depth desc, m.scope, m.budget_id
   on conflict do nothing;
 end
@@ -2758,13 +2809,16 @@ begin
         from unnest(asks) as a cross join lateral preauth._options(a.body) as o
         where a.errors is null and (a.within is null or preauth._is_within(a.account_id, a.within))) as d;
   perform preauth._open_accounts(account_ids, at);
-  loop
+  for round in 1 .. 8 loop
     routes := preauth._find_routes(account_ids, models, at);
     select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, routes) as u;
-    exit when unopened_ids is null;
+    if unopened_ids is null then
+      return;
+    end if;
     perform preauth._open_windows(unopened_ids, unopened_models, at);
     at := preauth._now();
   end loop;
+  perform preauth._raise('PA002', 'a budget window cannot be made', to_jsonb(unopened_ids));
 end
 $$;
 comment on function preauth._routes(preauth._ask[]) is 'The route of every (account, model) a batch asks for; accounts and windows met for the first time are made.';
@@ -3715,6 +3769,9 @@ begin
   perform from preauth.plan as p where p.plan_id = put_plan.plan_id for update;
   before := preauth._plan_json(plan_id);
   perform from preauth.budget as b where b.owner = 'plan:' || put_plan.plan_id and b.retired_at is null order by b.budget_id for update;
+  if coalesce(body ->> 'apply', 'now') = 'now' then
+    perform preauth._lock_plan_windows(put_plan.plan_id, body -> 'budgets');
+  end if;
   perform preauth._retire_budget(b.budget_id, actor, body ->> 'reason')
   from preauth.budget as b
   where b.owner = 'plan:' || put_plan.plan_id and b.retired_at is null

@@ -10,10 +10,11 @@ from litestar.connection import ASGIConnection
 from litestar.handlers.base import BaseRouteHandler
 
 from service import metrics
+from service.api.operation import Operation
 from service.api.problems import Problem
 from service.ledger import KeyRecord, Ledger
 
-__all__ = ["BOOTSTRAP", "KeyRing", "authorise", "digest", "new_secret"]
+__all__ = ["BOOTSTRAP", "KeyRing", "authorise", "caller_of", "digest", "new_secret"]
 
 BOOTSTRAP: Final = KeyRecord("bootstrap", "admin", None)
 """Who PREAUTH_ADMIN_KEY is."""
@@ -77,19 +78,29 @@ async def authorise(
 
     A route without an operation is closed; OPTIONS is open everywhere.
     """
-    operation = handler.opt.get("operation")
     if connection.scope.get("method") == "OPTIONS":
         return
+    operation = handler.opt.get("operation")
     if operation is None:
         raise Problem("forbidden", "This is not open.")
-    if not operation.roles:
-        return
-    caller = await connection.app.state.key_ring.find(_secret(connection.scope["headers"]))
+    if operation.roles:
+        ring = connection.app.state.key_ring
+        connection.scope["user"] = await caller_of(connection.scope["headers"], operation, ring)
+
+
+async def caller_of(headers: Any, operation: Operation, ring: KeyRing) -> KeyRecord:
+    """Whose key a request has.
+
+    Raises:
+        Problem: 401 without a live key, 403 if its role is none of the operation's.
+        StoreUnavailable: the key could not be looked up.
+    """
+    caller = await ring.find(_secret(headers))
     if caller is None:
         raise _unauthenticated("The API key is unknown or was revoked.", ', error="invalid_token"')
     if caller.role not in operation.roles:
         raise Problem("forbidden", f"This needs a key of role {' or '.join(operation.roles)}.")
-    connection.scope["user"] = caller
+    return caller
 
 
 def _secret(headers: Any) -> bytes:

@@ -2,8 +2,7 @@
 
 from typing import Any, Final
 
-from litestar.exceptions import ClientException
-from litestar.exceptions.http_exceptions import RequestEntityTooLarge
+from service.api.problems import Fault, Problem, malformed
 
 __all__ = ["MAX_BATCH_BYTES", "MAX_BODY_BYTES", "read_body"]
 
@@ -18,11 +17,11 @@ async def read_body(scope: Any, receive: Any) -> bytes:
     """The whole body.
 
     Raises:
-        RequestEntityTooLarge: it is over `MAX_BODY_BYTES`, or `MAX_BATCH_BYTES` for an array.
+        Problem: 413 when it is over `MAX_BODY_BYTES`, or `MAX_BATCH_BYTES` for an array.
     """
     announced = _announced(scope["headers"])
     if announced is not None and announced > MAX_BATCH_BYTES:
-        raise RequestEntityTooLarge
+        raise _too_large()
     message = await receive()
     body: bytes = message.get("body", b"")
     while message.get("more_body"):
@@ -30,7 +29,7 @@ async def read_body(scope: Any, receive: Any) -> bytes:
         message = await receive()
         body += message.get("body", b"")
     if message["type"] == "http.disconnect":
-        raise ClientException("client disconnected prematurely")
+        raise malformed([Fault("", "the client went away")])
     _check(body)
     return body
 
@@ -39,7 +38,11 @@ def _check(body: bytes) -> None:
     if len(body) > MAX_BODY_BYTES:
         most = MAX_BATCH_BYTES if body[:64].lstrip()[:1] == b"[" else MAX_BODY_BYTES
         if len(body) > most:
-            raise RequestEntityTooLarge
+            raise _too_large()
+
+
+def _too_large() -> Problem:
+    return Problem("too_large", f"A request body may have {MAX_BODY_BYTES} bytes.")
 
 
 def _announced(headers: Any) -> int | None:

@@ -1,56 +1,73 @@
-"""The routes of the section-2 calls: plain ASGI, because programs make them with every model call.
+"""The routes of the section-2 calls, in front of the framework: every model call makes them.
 
-What the framework does for other routes (dependency injection, signatures, response classes) costs
-more here than the decision does. Routing, guards, exception handlers and the document are shared.
+What the framework does around a handler costs more here than the decision does. The operation, the
+models, the checks and the problems are the same ones that all other routes have.
 """
 
 from typing import Any
 
-from litestar import asgi
-from litestar.exceptions import MethodNotAllowedException
-from litestar.handlers import ASGIRouteHandler
+from litestar.datastructures import State
 
-from service.api import batches
+from service.api import batches, vendors
+from service.api.auth import caller_of
 from service.api.bodies import read_body
-from service.api.calls import make_one
+from service.api.calls import Errand, make_one
 from service.api.operation import Operation
+from service.api.problems import Problem, outcome_of, problem_of
 from service.api.query import parameters
-from service.api.send import send_outcome
-from service.ledger import Call
+from service.ledger import Call, Outcome
 
-__all__ = ["call_route"]
+__all__ = ["CallRoute"]
 
 _ALLOWED = "OPTIONS, POST"
+_JSON = (b"content-type", b"application/json")
+_PROBLEM = (b"content-type", b"application/problem+json")
 
 
-def call_route(call: Call, operation: Operation, description: str) -> ASGIRouteHandler:
-    """The route ``POST /<call>``."""
+class CallRoute:
+    """``POST /<call>``."""
 
-    async def handle(scope: Any, receive: Any, send: Any) -> None:
+    def __init__(self, call: Call, operation: Operation, description: str) -> None:
+        self.call = call
+        self.path = f"/{call}"
+        assert operation.body is not None  # noqa: S101  # every call has a body
+        self.model = operation.body
+        self.operation = operation
+        self.description = description
+
+    async def __call__(self, scope: Any, receive: Any, send: Any, state: State) -> None:
+        """Answer a request; every exception becomes a problem."""
+        scope["path_template"] = self.path
+        try:
+            outcome = await self._answer(scope, receive, state)
+        except Exception as error:  # noqa: BLE001  # what nobody foresaw is logged and a 500
+            outcome = outcome_of(problem_of(error))
+        await self._send(scope, send, outcome)
+
+    async def _answer(self, scope: Any, receive: Any, state: State) -> Outcome:
         if scope["method"] != "POST":
-            await _other_method(scope, send)
-            return
-        parameters(scope, operation)
+            return self._other_method(scope)
+        caller = await caller_of(scope["headers"], self.operation, state.key_ring)
+        parameters(scope, self.operation)
         body = await read_body(scope, receive)
-        if batches.is_batch(operation, body):
-            outcome = await batches.make_many(scope, call, operation, body)
-        else:
-            outcome = await make_one(scope, call, operation, body)
-        await send_outcome(scope, send, outcome)
+        make = batches.make_many if batches.is_batch(self.operation, body) else make_one
+        errand = Errand(state.ledger, caller, self.call, self.model)
+        return await make(errand, scope["headers"], body)
 
-    handle.__name__ = handle.__qualname__ = call
-    handle.__doc__ = description
-    return asgi(f"/{call}", opt={"operation": operation}, copy_scope=False)(handle)
+    def _other_method(self, scope: Any) -> Outcome:
+        if scope["method"] == "OPTIONS":
+            return Outcome(204, {"Allow": _ALLOWED}, b"")
+        raise Problem("method_not_allowed", "See the Allow header.", headers={"Allow": _ALLOWED})
 
-
-async def _other_method(scope: Any, send: Any) -> None:
-    if scope["method"] != "OPTIONS":
-        raise MethodNotAllowedException(headers={"allow": _ALLOWED})
-    await send(
-        {
-            "type": "http.response.start",
-            "status": 204,
-            "headers": [(b"allow", _ALLOWED.encode())],
-        }
-    )
-    await send({"type": "http.response.body", "body": b""})
+    async def _send(self, scope: Any, send: Any, outcome: Outcome) -> None:
+        """The ledger's bytes as they stand, in a vendor's envelope where one is wanted."""
+        kind = _JSON
+        if outcome.is_problem:
+            vendor = vendors.wanted(scope, self.operation)
+            outcome = vendors.dress(outcome, vendor)
+            kind = _PROBLEM if vendor is None else _JSON
+        fields = [(name.encode(), value.encode()) for name, value in outcome.headers.items()]
+        if outcome.status != 204:  # noqa: PLR2004  # No Content
+            fields += [kind, (b"content-length", b"%d" % len(outcome.body))]
+        await send({"type": "http.response.start", "status": outcome.status, "headers": fields})
+        await send({"type": "http.response.body", "body": outcome.body})

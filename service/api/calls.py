@@ -1,7 +1,7 @@
 """The way of a section-2 call: shape, ledger, answer. The same for all of them."""
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 from litestar import Request, Response
 from pydantic import BaseModel
@@ -16,13 +16,13 @@ from service.ledger import Call, KeyRecord, Ledger, Outcome
 __all__ = [
     "REASONS",
     "AnyRequest",
+    "Errand",
     "answer",
     "check_idempotency_key",
     "count",
     "ledger_of",
     "make_one",
     "operation_of",
-    "send_item",
 ]
 
 AnyRequest = Request[KeyRecord, Any, Any]
@@ -44,45 +44,48 @@ def ledger_of(request: AnyRequest) -> Ledger:
     return ledger
 
 
-async def make_one(scope: Any, call: Call, operation: Operation, body: bytes) -> Outcome:
+class Errand(NamedTuple):
+    """A call of one name by one caller, with the model of its body."""
+
+    ledger: Ledger
+    caller: KeyRecord
+    call: Call
+    model: type[BaseModel]
+
+    async def run(self, checked: BaseModel, text: str) -> Outcome:
+        """Make the call with a body that is checked."""
+        return await self.ledger.call(
+            self.call,
+            text,
+            self.caller.key_id,
+            self.caller.account_id,
+            account_id=getattr(checked, "account_id", None),
+        )
+
+
+async def make_one(errand: Errand, headers: Headers, body: bytes) -> Outcome:
     """Check a body and make the call with the very text of it.
 
     Raises:
         Problem: 400 when it is malformed.
         LedgerError: the ledger gave no answer.
     """
-    assert operation.body is not None  # noqa: S101  # every call has a body
-    headers = scope["headers"]
-    checked, text = decode(operation.body, headers, body)
+    checked, text = decode(errand.model, headers, body)
     check_idempotency_key(headers, checked.request_id)  # type: ignore[attr-defined]
-    outcome = await send_item(scope, call, checked, text)
-    count(call, outcome)
+    outcome = await errand.run(checked, text)
+    count(errand.call, outcome)
     return outcome
-
-
-async def send_item(scope: Any, call: Call, checked: BaseModel, text: str) -> Outcome:
-    """Make a call whose body is checked."""
-    caller: KeyRecord = scope["user"]
-    ledger: Ledger = scope["litestar_app"].state.ledger
-    return await ledger.call(
-        call,
-        text,
-        caller.key_id,
-        caller.account_id,
-        account_id=getattr(checked, "account_id", None),
-    )
 
 
 def answer(request: AnyRequest, outcome: Outcome, success: int = 200) -> Response[bytes]:
     """Send an outcome, in a vendor's envelope where one is wanted."""
-    scope = request.scope
-    if outcome.is_problem:
-        outcome = vendors.dress(outcome, vendors.wanted(scope))
+    vendor = vendors.wanted(request.scope, operation_of(request))
+    outcome = vendors.dress(outcome, vendor)
     return Response(
         outcome.body,
         status_code=outcome.status if outcome.is_problem else success,
         headers=outcome.headers,
-        media_type=vendors.media_type(outcome, scope),
+        media_type=vendors.media_type(outcome, vendor),
     )
 
 

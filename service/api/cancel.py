@@ -1,7 +1,7 @@
 """POST /cancel: the user pressed Stop."""
 
 from service.api.answers import Cancellation
-from service.api.call_route import call_route
+from service.api.call_route import CallRoute
 from service.api.operation import SPEND, Operation
 from service.api.values import Body, Id
 
@@ -33,6 +33,6 @@ CANCEL = Operation(
 )
 
 
-cancel = call_route(
+cancel = CallRoute(
     "cancel", CANCEL, "The hold stays: the provider may bill what it did until it stopped."
 )

@@ -1,7 +1,7 @@
 """POST /charge: check and spend in one step, where the cost is known."""
 
 from service.api.answers import Charge
-from service.api.call_route import call_route
+from service.api.call_route import CallRoute
 from service.api.operation import SPEND, Operation
 from service.api.values import Amounts, Body, Id, Labels
 
@@ -33,4 +33,4 @@ CHARGE = Operation(
 )
 
 
-charge = call_route("charge", CHARGE, "Nothing is charged when it doesn't fit.")
+charge = CallRoute("charge", CHARGE, "Nothing is charged when it doesn't fit.")

@@ -3,13 +3,14 @@
 import json
 from functools import cache
 from importlib.resources import files
-from typing import Final
+from typing import Final, cast
 
 from litestar import Response, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
 from service.api.calls import AnyRequest
+from service.api.observe import Service
 from service.api.openapi import document
 from service.api.operation import Operation
 
@@ -59,7 +60,8 @@ def openapi(request: AnyRequest) -> Response[bytes]:
     """OpenAPI 3.1."""
     state = request.app.state
     if "openapi" not in state:
-        state.openapi = json.dumps(document(request.app), ensure_ascii=False).encode()
+        described = document(cast("Service", request.app))
+        state.openapi = json.dumps(described, ensure_ascii=False).encode()
     return Response(state.openapi, media_type="application/json")
 
 

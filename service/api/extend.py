@@ -1,7 +1,7 @@
 """POST /extend: the work takes longer."""
 
 from service.api.answers import Extension
-from service.api.call_route import call_route
+from service.api.call_route import CallRoute
 from service.api.operation import SPEND, Operation
 from service.api.values import Body, Id, TtlSeconds
 
@@ -34,4 +34,4 @@ EXTEND = Operation(
 )
 
 
-extend = call_route("extend", EXTEND, "Never shortens.")
+extend = CallRoute("extend", EXTEND, "Never shortens.")

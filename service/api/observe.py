@@ -1,15 +1,20 @@
 """Around every request, matched or not: its id, one log line, one measurement."""
 
 import re
-import uuid
+import secrets
+from collections.abc import Iterable
+from functools import cache
+from itertools import count
 from time import perf_counter
 from typing import Any, Final
 
-import structlog
 from litestar import Litestar
+from prometheus_client import Histogram
 
 from service import metrics
+from service.api.call_route import CallRoute
 from service.api.paths import unify
+from service.logs import access
 
 __all__ = ["Service"]
 
@@ -19,13 +24,18 @@ _TRACEPARENT: Final = re.compile(
 )
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD", "PATCH"})
 
-_log = structlog.get_logger("preauth.access")
+_PROCESS: Final = secrets.token_hex(8)
+_numbers: Final = count(1)
 
 
 class Service(Litestar):
-    """Litestar, with ids in paths unified before routing, and every request observed."""
+    """The section-2 calls, and Litestar for all the rest; every request is observed."""
 
-    __slots__ = ()
+    calls: dict[str, CallRoute]
+
+    def add_calls(self, calls: Iterable[CallRoute]) -> None:
+        """Answer these paths in front of the framework."""
+        self.calls = {call.path: call for call in calls}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """The ASGI entry point."""
@@ -33,9 +43,12 @@ class Service(Litestar):
             await super().__call__(scope, receive, send)
             return
         seen = _Seen(scope, send)
-        unify(scope)
         try:
-            await super().__call__(scope, receive, seen.send)
+            if call := self.calls.get(scope["path"]):
+                await call(scope, receive, seen.send, self.state)
+            else:
+                unify(scope)
+                await super().__call__(scope, receive, seen.send)
         finally:
             seen.report()
 
@@ -65,16 +78,21 @@ class _Seen:
         route = self._scope.get("path_template") or "unmatched"
         method = self._scope["method"]
         method = method if method in _METHODS else "other"
-        metrics.REQUEST_SECONDS.labels(route, method, self._status).observe(seconds)
-        _log.info(
-            "request",
+        _histogram(route, method, self._status).observe(seconds)
+        access(
             method=method,
             route=route,
             status=self._status,
             milliseconds=round(seconds * 1000, 3),
             request_id=self._id.decode(),
-            **({"traceparent": self._trace.decode()} if self._trace else {}),
+            traceparent=self._trace.decode() if self._trace else None,
         )
+
+
+@cache
+def _histogram(route: str, method: str, status: int) -> Histogram:
+    """The child of `metrics.REQUEST_SECONDS`: finding it anew costs more than observing."""
+    return metrics.REQUEST_SECONDS.labels(route, method, status)
 
 
 def _identify(headers: Any) -> tuple[bytes, bytes | None]:
@@ -85,4 +103,4 @@ def _identify(headers: Any) -> tuple[bytes, bytes | None]:
             request_id = value
         elif name == b"traceparent" and _TRACEPARENT.fullmatch(value):
             trace = value
-    return request_id or uuid.uuid4().hex.encode(), trace
+    return request_id or f"{_PROCESS}{next(_numbers):016x}".encode(), trace

@@ -4,16 +4,15 @@ import re
 from collections.abc import Iterator
 from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, NamedTuple
 
-from litestar import Litestar
-from litestar.handlers import ASGIRouteHandler, HTTPRouteHandler
-from litestar.routes import ASGIRoute, HTTPRoute
+from litestar.routes import HTTPRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from service.api.answers import Denial, Problem
 from service.api.batches import MOST_ITEMS
+from service.api.observe import Service
 from service.api.operation import Operation, Parameter
 from service.api.problems import CODES, MEDIA_TYPE, TYPE_BASE
 from service.api.values import ID_PATTERN, NAME_PATTERN
@@ -33,13 +32,13 @@ _TAGS = ("Calls", "Reads", "Administration", "Operations")
 _DENIAL_FIELDS = ("RateLimit-Policy", "RateLimit")
 
 
-def document(app: Litestar) -> dict[str, Any]:
+def document(app: Service) -> dict[str, Any]:
     """The whole document."""
-    routes = sorted(_operations(app), key=lambda route: route[:2])
-    models = _models([operation for _, _, _, operation in routes])
+    routes = sorted(_routes(app), key=lambda route: route[:2])
+    models = _models([route.operation for route in routes])
     paths: dict[str, dict[str, Any]] = {}
-    for path, method, handler, operation in routes:
-        paths.setdefault(path, {})[method] = _operation(path, handler, operation)
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method] = _operation(route)
     return {
         "openapi": "3.1.0",
         "info": _info(),
@@ -73,24 +72,32 @@ def _info() -> dict[str, Any]:
     }
 
 
-Handler = HTTPRouteHandler | ASGIRouteHandler
+class Route(NamedTuple):
+    """One method of one path, and what is said of it."""
+
+    path: str
+    method: str
+    name: str
+    description: str
+    operation: Operation
 
 
-def _operations(app: Litestar) -> Iterator[tuple[str, str, Handler, Operation]]:
-    for path, method, handler in _handlers(app):
+def _routes(app: Service) -> Iterator[Route]:
+    for call in app.calls.values():
+        yield Route(call.path, "post", call.call, call.description, call.operation)
+    for route in app.routes:
+        if isinstance(route, HTTPRoute):
+            yield from _framework_routes(route)
+
+
+def _framework_routes(route: HTTPRoute) -> Iterator[Route]:
+    for handler in route.route_handlers:
         operation = handler.opt.get("operation")
         if isinstance(operation, Operation):
-            yield _PARAMETER.sub(r"{\1}", path), method.lower(), handler, operation
-
-
-def _handlers(app: Litestar) -> Iterator[tuple[str, str, Handler]]:
-    for route in app.routes:
-        if isinstance(route, ASGIRoute):
-            yield route.path, "POST", route.route_handler
-        elif isinstance(route, HTTPRoute):
-            for handler in route.route_handlers:
-                (method,) = handler.http_methods
-                yield route.path, method, handler
+            (method,) = handler.http_methods
+            name = handler.handler_name.rpartition(".")[2]
+            path = _PARAMETER.sub(r"{\1}", route.path)
+            yield Route(path, method.lower(), name, (handler.fn.__doc__ or "").strip(), operation)
 
 
 def _models(operations: list[Operation]) -> dict[str, Any]:
@@ -103,13 +110,14 @@ def _models(operations: list[Operation]) -> dict[str, Any]:
     return schemas
 
 
-def _operation(path: str, handler: Handler, operation: Operation) -> dict[str, Any]:
+def _operation(route: Route) -> dict[str, Any]:
+    operation = route.operation
     described: dict[str, Any] = {
-        "operationId": handler.handler_name.rpartition(".")[2],
+        "operationId": route.name,
         "summary": operation.summary,
-        "description": _describe(handler, operation),
+        "description": _describe(route),
         "tags": [operation.tag],
-        "parameters": [*map(_path_parameter, _PARAMETER.findall(path)),
+        "parameters": [*map(_path_parameter, _PARAMETER.findall(route.path)),
                        *map(_query_parameter, operation.parameters)],
         "responses": _responses(operation),
     }  # fmt: skip
@@ -122,9 +130,9 @@ def _operation(path: str, handler: Handler, operation: Operation) -> dict[str, A
     return described
 
 
-def _describe(handler: Handler, operation: Operation) -> str:
-    text = (handler.fn.__doc__ or "").strip()
-    return f"{text}\n\nRoles: {', '.join(operation.roles)}." if operation.roles else text
+def _describe(route: Route) -> str:
+    roles = route.operation.roles
+    return f"{route.description}\n\nRoles: {', '.join(roles)}." if roles else route.description
 
 
 _IDEMPOTENCY_KEY = {

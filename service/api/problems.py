@@ -9,6 +9,7 @@ from litestar.exceptions import HTTPException, InternalServerException
 
 from service import metrics
 from service.api import vendors
+from service.api.operation import Operation
 from service.ledger import LedgerFault, Outcome, StoreUnavailable
 
 __all__ = [
@@ -120,14 +121,19 @@ def outcome_of(problem: Problem) -> Outcome:
 
 def answer_exception(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """Litestar's exception handler for everything."""
-    outcome = outcome_of(problem_of(error))
-    outcome = vendors.dress(outcome, vendors.wanted(request.scope))
+    vendor = vendors.wanted(request.scope, _operation(request.scope))
+    outcome = vendors.dress(outcome_of(problem_of(error)), vendor)
     return Response(
         outcome.body,
         status_code=outcome.status,
         headers=outcome.headers,
-        media_type=vendors.media_type(outcome, request.scope),
+        media_type=vendors.media_type(outcome, vendor),
     )
+
+
+def _operation(scope: Any) -> Operation | None:
+    """None where no route was found."""
+    return scope["route_handler"].opt.get("operation") if "route_handler" in scope else None
 
 
 def problem_of(error: Exception) -> Problem:

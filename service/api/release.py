@@ -1,7 +1,7 @@
 """POST /release: the provider definitely did no billable work."""
 
 from service.api.answers import Release
-from service.api.call_route import call_route
+from service.api.call_route import CallRoute
 from service.api.operation import SPEND, Operation
 from service.api.values import Body, Id, Text
 
@@ -27,7 +27,7 @@ RELEASE = Operation(
 )
 
 
-release = call_route(
+release = CallRoute(
     "release",
     RELEASE,
     "Only where the provider certainly did nothing billable; else settle as ``unknown``.",

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from service.api.answers import Authorization
-from service.api.call_route import call_route
+from service.api.call_route import CallRoute
 from service.api.operation import SPEND, Operation
 from service.api.values import Alternative, Amounts, Body, Id, Labels, TtlSeconds
 
@@ -48,7 +48,7 @@ RESERVE = Operation(
 )
 
 
-reserve = call_route(
+reserve = CallRoute(
     "reserve",
     RESERVE,
     "Authorize before spending: all budgets of the account and its ancestors hold, or none.",

@@ -11,11 +11,12 @@ from pydantic_core import PydanticCustomError
 from service.api.answers import Settlement
 from service.api.calls import (
     AnyRequest,
+    Errand,
     answer,
     check_idempotency_key,
     count,
+    ledger_of,
     operation_of,
-    send_item,
 )
 from service.api.operation import ADMIN, Operation
 from service.api.paths import path_id
@@ -74,6 +75,7 @@ async def resolve(request: AnyRequest, request_id: FromPath[str], body: RawBody)
     checked, text = decode(ResolveBody, headers, body)
     check_idempotency_key(headers, found)
     item = json.dumps(json.loads(text) | {"request_id": found})
-    outcome = await send_item(request.scope, "resolve", checked, item)
+    errand = Errand(ledger_of(request), request.user, "resolve", ResolveBody)
+    outcome = await errand.run(checked, item)
     count("resolve", outcome)
     return answer(request, outcome)

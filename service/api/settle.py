@@ -6,7 +6,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from service.api.answers import Settlement
-from service.api.call_route import call_route
+from service.api.call_route import CallRoute
 from service.api.operation import SPEND, Operation
 from service.api.values import Amounts, Body, Id, Text
 
@@ -53,7 +53,7 @@ SETTLE = Operation(
 )
 
 
-settle = call_route(
+settle = CallRoute(
     "settle",
     SETTLE,
     "Settled exactly once, however often it is sent; the rest of the hold is available at once.",

@@ -4,6 +4,7 @@ import json
 from typing import Any
 from urllib.parse import parse_qs
 
+from service.api.operation import Operation
 from service.ledger import Outcome
 
 __all__ = ["FORMATS", "dress", "envelope", "media_type", "wanted"]
@@ -32,12 +33,11 @@ _ANTHROPIC = {
 }
 
 
-def wanted(scope: Any) -> str | None:
+def wanted(scope: Any, operation: Operation | None) -> str | None:
     """The vendor's format that the query asks for, where the operation knows formats."""
     query = scope["query_string"]
     if b"error_format" not in query:
         return None
-    operation = scope["route_handler"].opt.get("operation") if "route_handler" in scope else None
     if operation is None or not operation.vendor_errors:
         return None
     chosen = parse_qs(query.decode("latin-1")).get("error_format", [])
@@ -52,9 +52,9 @@ def dress(outcome: Outcome, vendor: str | None) -> Outcome:
     return outcome._replace(body=body)
 
 
-def media_type(outcome: Outcome, scope: Any) -> str:
+def media_type(outcome: Outcome, vendor: str | None) -> str:
     """The content type of an outcome: an envelope is JSON but no problem document."""
-    plain = not outcome.is_problem or wanted(scope) is not None
+    plain = not outcome.is_problem or vendor is not None
     return "application/json" if plain else "application/problem+json"
 
 

@@ -13,7 +13,7 @@ begin
     w.time_zone := zone;
     if budget.window_policy ->> 'kind' <> 'fixed' then
       select b.window_key, b.starts_at, b.ends_at into w.window_key, w.starts_at, w.ends_at
-      from preauth._window_bounds(budget.window_policy, zone, at) as b;
+      from preauth._next_window(scope, budget.budget_id, budget.window_policy, zone, at) as b;
     end if;
   end if;
   select coalesce(sum(l.amount), 0) into lapsed from preauth.hold_line as l where l.window_id = w.window_id and l.lapses_at <= at;

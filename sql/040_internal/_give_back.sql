@@ -1,4 +1,5 @@
--- The lines are locked in the order of their keys, as _extend_round locks them; the window is locked already.
+-- The window is locked already. A line that is locked all the same is just being extended, or kept as unknown or for review: it does not
+-- lapse, and waiting for it could close a ring of waits.
 create function preauth._give_back(window_id bigint, at timestamptz) returns bigint
 language plpgsql
 as $$
@@ -7,8 +8,7 @@ declare
     select row(l.request_id, l.account_id, l.position, 'lapsed', null)::preauth._closing
     from preauth.hold_line as l
     where l.window_id = _give_back.window_id and l.lapses_at <= at
-    order by l.request_id, l.account_id, l.position
-    for no key update);
+    for no key update skip locked);
 begin
   if cardinality(lapsed) = 0 then
     return 0;

@@ -5,6 +5,7 @@ declare
   asks preauth._ask[] := preauth._asks(call, items, actors, within);
   answers preauth._answer[];
   turn preauth._ask[];
+  at timestamptz;
 begin
   select
     array_agg(preauth._problem_answer(a.n, preauth._lifecycle_refusal(a, l.problem))) filter (where l.problem is not null),
@@ -13,11 +14,11 @@ begin
   into answers, asks
   from unnest(asks) as a
   cross join lateral preauth._locate(a) as l;
-  perform preauth._lock_reservations(asks);
+  at := preauth._lock_reservations(asks);
   while cardinality(asks) > 0 loop
     turn := array(select distinct on (a.request_id, a.account_id) a from unnest(asks) as a order by a.request_id, a.account_id, a.n);
     turn := array(select t from unnest(turn) as t order by t.n);
-    answers := answers || array(select r from preauth._lifecycle_round(call, turn) as r);
+    answers := answers || array(select r from preauth._lifecycle_round(call, turn, at) as r);
     asks := array(select a from unnest(asks) as a where a.n not in (select t.n from unnest(turn) as t) order by a.n);
   end loop;
   return query select a.* from unnest(answers) as a order by a.n;

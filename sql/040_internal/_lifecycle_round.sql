@@ -1,8 +1,6 @@
-create function preauth._lifecycle_round(call text, asks preauth._ask[]) returns setof preauth._answer
+create function preauth._lifecycle_round(call text, asks preauth._ask[], at timestamptz) returns setof preauth._answer
 language plpgsql
 as $$
-declare
-  at timestamptz := preauth._now();
 begin
   case call
     when 'settle' then return query select * from preauth._settle_round(asks, at);
@@ -15,4 +13,4 @@ begin
   end case;
 end
 $$;
-comment on function preauth._lifecycle_round(text, preauth._ask[]) is 'One call each on reservations that are locked and all different.';
+comment on function preauth._lifecycle_round(text, preauth._ask[], timestamptz) is 'One call each on reservations that are locked and all different.';

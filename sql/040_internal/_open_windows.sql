@@ -27,7 +27,7 @@ begin
     where not exists (select from preauth._current_window(b.scope, (b.budget).budget_id, at))
     order by b.depth desc, b.scope, (b.budget).budget_id
   ) as m
-  cross join lateral preauth._window_bounds(m.window_policy, m.zone, at) as bounds
+  cross join lateral preauth._next_window(m.scope, m.budget_id, m.window_policy, m.zone, at) as bounds
   order by m.depth desc, m.scope, m.budget_id
   on conflict do nothing;
 end

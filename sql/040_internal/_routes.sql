@@ -13,13 +13,16 @@ begin
         from unnest(asks) as a cross join lateral preauth._options(a.body) as o
         where a.errors is null and (a.within is null or preauth._is_within(a.account_id, a.within))) as d;
   perform preauth._open_accounts(account_ids, at);
-  loop
+  for round in 1 .. 8 loop
     routes := preauth._find_routes(account_ids, models, at);
     select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, routes) as u;
-    exit when unopened_ids is null;
+    if unopened_ids is null then
+      return;
+    end if;
     perform preauth._open_windows(unopened_ids, unopened_models, at);
     at := preauth._now();
   end loop;
+  perform preauth._raise('PA002', 'a budget window cannot be made', to_jsonb(unopened_ids));
 end
 $$;
 comment on function preauth._routes(preauth._ask[]) is 'The route of every (account, model) a batch asks for; accounts and windows met for the first time are made.';

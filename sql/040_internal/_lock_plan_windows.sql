@@ -1,0 +1,16 @@
+create function preauth._lock_plan_windows(plan_id text, budgets jsonb) returns void
+language plpgsql
+as $$
+begin
+  perform preauth._lock_windows(array(
+    select w.window_id
+    from jsonb_array_elements(budgets) as n (budget)
+    join preauth.budget as b
+      on b.owner = 'plan:' || _lock_plan_windows.plan_id and b.name = n.budget ->> 'name' and b.retired_at is null
+    join preauth.budget_window as w
+      on w.budget_id = b.budget_id and w.ends_at > preauth._now()
+      and w.limit_amount is distinct from (n.budget ->> 'limit_amount')::bigint));
+end
+$$;
+comment on function preauth._lock_plan_windows(text, jsonb) is
+  'Locks, in one go and so in the one order, every current window whose limit a change of a plan will move.';

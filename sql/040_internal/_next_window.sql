@@ -1,0 +1,28 @@
+create function preauth._next_window(
+  scope text, budget_id bigint, policy jsonb, zone text, at timestamptz,
+  out window_key text, out starts_at timestamptz, out ends_at timestamptz)
+language plpgsql stable
+as $$
+declare
+  previous preauth.budget_window;
+  following timestamptz;
+begin
+  select b.* into window_key, starts_at, ends_at from preauth._window_bounds(policy, zone, at) as b;
+  select w.* into previous from preauth.budget_window as w
+  where w.account_id = scope and w.budget_id = _next_window.budget_id and w.starts_at <= at
+  order by w.starts_at desc limit 1;
+  if previous.ends_at > starts_at then
+    -- the zone has changed: what has been the period so far keeps its end, and is not given a second allowance
+    if previous.window_key = window_key then
+      select b.window_key, b.ends_at into window_key, ends_at from preauth._window_bounds(policy, zone, ends_at) as b;
+    end if;
+    starts_at := previous.ends_at;
+  end if;
+  -- only where the clock was set back is there a window that follows
+  select min(w.starts_at) into following from preauth.budget_window as w
+  where w.account_id = scope and w.budget_id = _next_window.budget_id and w.starts_at > at;
+  ends_at := least(ends_at, following);
+end
+$$;
+comment on function preauth._next_window(text, bigint, jsonb, text, timestamptz) is
+  'The window to make for a budget and account that have none at an instant: the period around it, from where the window before ended to where one that follows begins, so that they neither overlap nor leave a gap.';
