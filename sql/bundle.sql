@@ -3183,18 +3183,20 @@ comment on function preauth._value_error(text, jsonb) is 'What is wrong with a v
 create function preauth._verify_admissions() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language sql stable
 as $$
-  select 'hard_window_admitted_within_limit', w.account_id, w.window_id, null::text, '<= ' || w.limit_amount, a.admitted::text
-  from preauth.budget_window as w
-  join preauth.budget as b on b.budget_id = w.budget_id and b.enforcement = 'hard'
-  cross join lateral (
-    select coalesce(sum(case l.state when 'held' then l.amount else least(l.settled_amount, l.amount) end), 0) as admitted
+  with undecided as (
+    select u.request_id, u.account_id from preauth.usage_event as u where u.kind in ('late_charge', 'recorded_exception')
+  ), admitted as (
+    select l.window_id, sum(case l.state when 'held' then l.amount else least(l.settled_amount, l.amount) end) as amount
     from preauth.hold_line as l
-    where l.window_id = w.window_id and l.state in ('held', 'settled')
-      and not exists (
-        select from preauth.usage_event as u
-        where u.request_id = l.request_id and u.account_id = l.account_id and u.kind in ('late_charge', 'recorded_exception'))
-  ) as a
-  where a.admitted > w.limit_amount
+    left join undecided as x on x.request_id = l.request_id and x.account_id = l.account_id
+    where l.state in ('held', 'settled') and x.request_id is null
+    group by l.window_id
+  )
+  select 'hard_window_admitted_within_limit', w.account_id, w.window_id, null::text, '<= ' || w.limit_amount, a.amount::text
+  from admitted as a
+  join preauth.budget_window as w on w.window_id = a.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id and b.enforcement = 'hard'
+  where a.amount > w.limit_amount
     and not exists (select from preauth.usage_event as u where u.window_id = w.window_id)
     and not exists (select from preauth.change_log as c
                     where c.subject = 'budget' and c.subject_id = b.owner || '/' || b.name and c.before ->> 'enforcement' <> 'hard')
