@@ -1,0 +1,1 @@
+"""Benchmarks: one command each, each bounded in time, each printing Markdown."""

@@ -1,0 +1,85 @@
+"""A durable PostgreSQL 18 of our own, with the ledger in it."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from service import migrate
+from service.paths import SQL
+from service.postgres import PostgresServer
+from service.schema import load
+
+__all__ = ["CACHE", "OPTIONS", "Database", "database", "work_dir"]
+
+CACHE = SQL.parent / ".cache" / "bench"
+"""Ignored by git, and on a disk: a file system in memory would make every flush free."""
+
+OPTIONS = {
+    "fsync": "on",
+    "synchronous_commit": "on",
+    "full_page_writes": "on",
+    "shared_buffers": "256MB",
+    "max_wal_size": "4GB",
+    "checkpoint_timeout": "15min",
+}
+
+
+@dataclass(frozen=True)
+class Database:
+    """One database of the server."""
+
+    server: PostgresServer
+    name: str = "preauth"
+
+    @property
+    def dsn(self) -> str:
+        return self.server.dsn_for(self.name)
+
+    def connect(self) -> psycopg.Connection[Any]:
+        return psycopg.connect(self.dsn, autocommit=True)
+
+    def execute(self, statement: str, *values: object) -> list[Any]:
+        with self.connect() as connection:
+            cursor = connection.execute(statement, values or None)
+            return cursor.fetchall() if cursor.description else []
+
+    def wal_position(self) -> int:
+        """Bytes of write-ahead log since the cluster was made."""
+        return int(self.execute("select pg_current_wal_insert_lsn() - '0/0'::pg_lsn")[0][0])
+
+    def another(self, name: str) -> "Database":
+        """Make a further database, with the ledger in it."""
+        self.execute(f'create database "{name}"')
+        made = Database(self.server, name)
+        install(made)
+        return made
+
+
+@contextmanager
+def work_dir() -> Iterator[Path]:
+    """A directory that goes away."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE, ignore_cleanup_errors=True) as path:
+        yield Path(path)
+
+
+@contextmanager
+def database() -> Iterator[Database]:
+    """The ledger as ``sql/`` has it, on a server that stops at the end."""
+    with work_dir() as path, PostgresServer(path, options=OPTIONS) as server:
+        made = Database(server)
+        install(made)
+        yield made
+
+
+def install(made: Database) -> None:
+    """From ``sql/``, called what it is proved equal to: the newest revision."""
+    with psycopg.connect(made.dsn) as connection:
+        load(connection)
+        connection.execute("create table preauth.alembic_version (version_num text not null)")
+        connection.execute("insert into preauth.alembic_version values (%s)", [migrate.head()])

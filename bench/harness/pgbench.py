@@ -1,0 +1,72 @@
+"""pgbench of the embedded PostgreSQL."""
+
+import os
+import re
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.harness.database import Database
+from bench.harness.measure import Sample
+from service.postgres.binaries import embedded_bin_dir
+
+__all__ = ["Script", "run"]
+
+
+@dataclass(frozen=True)
+class Script:
+    """A transaction: prepared once a connection, so that its plan is cached."""
+
+    text: str
+    clients: int
+    counts: int = 1
+    """How many of what is measured one transaction does."""
+    values: dict[str, str] = field(default_factory=dict)
+    """Sent along by the client, ``:name`` in the text."""
+
+
+def run(script: Script, database: Database, seconds: int) -> Sample:
+    """One trial."""
+    before = database.wal_position()
+    with tempfile.NamedTemporaryFile("w", suffix=".sql") as file:
+        file.write(script.text)
+        file.flush()
+        said = _run(script, database, seconds, file.name)
+    transactions = int(_found(r"actually processed: (\d+)", said))
+    failed = _found(r"failed transactions: (\d+)", said)
+    if failed != "0":
+        raise RuntimeError(f"pgbench: {failed} transactions failed")
+    return Sample(
+        float(_found(r"tps = ([\d.]+)", said)) * script.counts,
+        mean_ms=float(_found(r"latency average = ([\d.]+)", said)),
+        wal_bytes=(database.wal_position() - before) / max(1, transactions * script.counts),
+    )
+
+
+def _run(script: Script, database: Database, seconds: int, file: str) -> str:
+    definitions = [part for n, v in script.values.items() for part in ("-D", f"{n}={v}")]
+    command = [
+        str(embedded_bin_dir() / "pgbench"), "--no-vacuum", "--protocol=prepared",
+        f"--client={script.clients}", "--jobs=1", f"--time={seconds}", f"--file={file}",
+        *definitions, database.dsn,
+    ]  # fmt: skip
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=seconds + 60,
+        cwd=Path(file).parent,
+        env={"PATH": os.environ.get("PATH", "")},
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"pgbench failed: {done.stderr[-2000:]}")
+    return done.stdout
+
+
+def _found(pattern: str, text: str) -> str:
+    found = re.search(pattern, text)
+    if found is None:
+        raise RuntimeError(f"pgbench said no {pattern!r}: {text}")
+    return found[1]

@@ -1,0 +1,6 @@
+"""What the ledger is measured against."""
+
+from pathlib import Path
+
+FLOOR = Path(__file__).parent / "floor.sql"
+"""Tables and functions of the references, in schema ``bench``."""

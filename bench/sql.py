@@ -1,0 +1,100 @@
+"""SQL alone, with pgbench: the ledger's functions against the least that PostgreSQL must do."""
+
+import json
+
+from bench.harness.conditions import conditions
+from bench.harness.database import Database, database
+from bench.harness.measure import Contender, Results, interleave
+from bench.harness.options import Options, parse
+from bench.harness.pgbench import Script, run
+from bench.harness.report import Ratio, heading, measurements, ratios
+from bench.harness.seed import AMOUNT, seed
+from bench.reference import FLOOR
+
+KEY = "\\set k random(1, 9000000000000000000)\n"
+SPREAD = KEY + "\\set i random(1, 10000)\n"
+AMOUNTS = {"amounts": json.dumps({"usd_nano": AMOUNT})}
+MANY = (
+    KEY + "select status, headers, body, root from"
+    " preauth_api.reserve_many(replace(:items, '~', :k)::jsonb, null, null);"
+)
+TRANSACTION = (
+    KEY
+    + f"""begin;
+select limit_amount - reserved from bench.balance where account_id = 'hot' for update;
+update bench.balance set reserved = reserved + {AMOUNT} where account_id = 'hot';
+insert into bench.hold (request_id, account_id, amount) values (:k, 'hot', {AMOUNT});
+commit;
+"""
+)
+
+
+def call(function: str, account: str = "'hot'") -> str:
+    return f"select bench.{function}(:k, {account}, {AMOUNT});"
+
+
+def reserve(account: str = "'hot'") -> str:
+    return f"select preauth_api.reserve(:k, {account}, :amounts);"
+
+
+def items(count: int) -> dict[str, str]:
+    """A batch as a client sends it; ~ becomes the transaction's own number."""
+    batch = [
+        {"request_id": f"~-{n}", "account_id": "hot", "amounts": {"usd_nano": AMOUNT}}
+        for n in range(count)
+    ]
+    return {"items": json.dumps(batch, separators=(",", ":"))}
+
+
+SCRIPTS = {
+    "floor, 1 client": Script(KEY + call("floor"), 1),
+    "reserve, 1 client": Script(KEY + reserve(), 1, values=AMOUNTS),
+    "floor, 8 clients, hot": Script(KEY + call("floor"), 8),
+    "SELECT FOR UPDATE in a function, 8 hot": Script(KEY + call("read_then_lock"), 8),
+    "SELECT FOR UPDATE, five statements, 8 hot": Script(TRANSACTION, 8),
+    "reserve, 8 hot": Script(KEY + reserve(), 8, values=AMOUNTS),
+    "reserve_many by 64, 8 hot": Script(MANY, 8, 64, items(64)),
+    "reserve_many by 256, 8 hot": Script(MANY, 8, 256, items(256)),
+    "floor, 32 clients, 10,000 accounts": Script(SPREAD + call("floor", "'a' || :i::text"), 32),
+    "reserve, 32, 10,000 accounts": Script(SPREAD + reserve("'a' || :i::text"), 32, values=AMOUNTS),
+}
+
+ONE, HOT, WIDE = "floor, 1 client", "floor, 8 clients, hot", "floor, 32 clients, 10,000 accounts"
+RATIOS = [
+    Ratio("reserve ÷ floor, 1 client", "reserve, 1 client", ONE, 0.70, 0.80),
+    Ratio("reserve ÷ floor, 8 hot", "reserve, 8 hot", HOT, 0.75, 0.85),
+    Ratio("reserve ÷ floor, 32 spread", "reserve, 32, 10,000 accounts", WIDE, 0.45, 0.65),
+    Ratio("reserve_many by 64 ÷ floor, 8 hot", "reserve_many by 64, 8 hot", HOT, 11, 17),
+    Ratio("reserve_many by 256 ÷ floor, 8 hot", "reserve_many by 256, 8 hot", HOT, 18, 25),
+    Ratio("reserve ÷ SELECT FOR UPDATE in a function, 8 hot",
+          "reserve, 8 hot", "SELECT FOR UPDATE in a function, 8 hot"),
+    Ratio("reserve ÷ SELECT FOR UPDATE, five statements, 8 hot",
+          "reserve, 8 hot", "SELECT FOR UPDATE, five statements, 8 hot"),
+]  # fmt: skip
+
+
+def contenders(made: Database) -> list[Contender]:
+    return [
+        Contender(name, lambda seconds, script=script: run(script, made, seconds))
+        for name, script in SCRIPTS.items()
+    ]
+
+
+def measure(options: Options) -> tuple[Results, str]:
+    with database() as made:
+        made.execute(FLOOR.read_text())
+        seed(made)
+        told = conditions(made, options, "pgbench -M prepared, one thread, random ids")
+        return interleave(contenders(made), options), told
+
+
+def main() -> None:
+    options, _ = parse(__doc__)
+    results, told = measure(options)
+    heading("SQL alone", told)
+    measurements(results, "a second (items of a batch each)")
+    ratios(results, RATIOS)
+
+
+if __name__ == "__main__":
+    main()
