@@ -13,7 +13,7 @@ from bench.harness.memory import Memory, memory_of
 from bench.harness.options import Options, parse
 from bench.harness.report import Ratio, heading, measurements, ratios, table
 from bench.harness.seed import seed
-from bench.harness.servers import Server, mismatches, preauth, reference
+from bench.harness.servers import Server, preauth, reference
 from bench.harness.tools import need
 from bench.reference import FLOOR
 
@@ -77,7 +77,7 @@ def measure(options: Options) -> tuple[Results, str, dict[str, Memory]]:
         results = interleave(contenders(servers), options)
         used = {"Preauth, one worker": memory_of(servers["preauth"].pid)}
         used["PostgreSQL"] = memory_of(made.server.pid or 0)
-        return results, f"{told}\nverify() afterwards: {mismatches(made)} mismatches.", used
+        return results, f"{told} {made.mismatches()}.", used
 
 
 def main() -> None:

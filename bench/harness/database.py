@@ -19,6 +19,8 @@ __all__ = ["CACHE", "OPTIONS", "Database", "database", "work_dir"]
 CACHE = SQL.parent / ".cache" / "bench"
 """Ignored by git, and on a disk: a file system in memory would make every flush free."""
 
+VERIFY_SECONDS = 60
+
 OPTIONS = {
     "fsync": "on",
     "synchronous_commit": "on",
@@ -51,6 +53,16 @@ class Database:
     def wal_position(self) -> int:
         """Bytes of write-ahead log since the cluster was made."""
         return int(self.execute("select pg_current_wal_insert_lsn() - '0/0'::pg_lsn")[0][0])
+
+    def mismatches(self) -> str:
+        """What ``verify()`` says after all that load."""
+        with self.connect() as connection:
+            connection.execute(f"set statement_timeout = {VERIFY_SECONDS * 1000}")
+            try:
+                found = connection.execute("select count(*) from preauth_api.verify()").fetchone()
+            except psycopg.errors.QueryCanceled:
+                return f"verify() did not finish in {VERIFY_SECONDS} s"
+        return f"verify() afterwards: {found[0] if found else '?'} mismatches"
 
     def another(self, name: str) -> "Database":
         """Make a further database, with the ledger in it."""

@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 
-import psycopg
-
 from bench.harness.database import Database
 from service.admin_key import create_key
 from service.paths import SQL
 
-__all__ = ["Server", "free_port", "mismatches", "preauth", "reference", "serving"]
+__all__ = ["Server", "free_port", "preauth", "reference", "serving"]
 
 ROOT = SQL.parent
 START_SECONDS = 60.0
@@ -140,10 +138,3 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
             process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
             continue
-
-
-def mismatches(database: Database) -> int:
-    """How many faults ``verify()`` finds after all that load."""
-    with psycopg.connect(database.dsn) as connection:
-        found = connection.execute("select count(*) from preauth_api.verify()").fetchone()
-    return int(found[0]) if found else -1
