@@ -57,7 +57,7 @@ create type preauth._slot as (
   on_expiry text
 );
 comment on type preauth._slot is
-  'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; null: nothing is denied); next_capacity: the same of the next window.';
+  'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; 2^53-1 where nothing else bounds it); next_capacity: the same of the next window.';
 
 create type preauth._line as (
   n integer,
@@ -229,7 +229,8 @@ create table preauth.budget_window (
   constraint budget_window_starts_once unique (account_id, budget_id, starts_at),
   constraint budget_window_ordinal_once unique (account_id, budget_id, ordinal),
   constraint budget_window_runs_forward check (starts_at < ends_at),
-  constraint budget_window_reserved_not_negative check (reserved >= 0),
+  constraint budget_window_reserved_range check (reserved between 0 and 4000000000000000000),
+  constraint budget_window_settled_range check (settled between -4000000000000000000 and 4000000000000000000),
   constraint budget_window_limit_range check (limit_amount between 0 and 9007199254740991)
 ) with (fillfactor = 50);
 create index budget_window_of_budget on preauth.budget_window (budget_id, ends_at);
@@ -246,7 +247,7 @@ comment on column preauth.budget_window.ends_at is 'First instant after; infinit
 comment on column preauth.budget_window.time_zone is 'The zone the bounds were computed in.';
 comment on column preauth.budget_window.initial_limit_amount is 'The limit the window was made with, in the budget''s unit; null: unlimited.';
 comment on column preauth.budget_window.limit_amount is 'The limit now, in the budget''s unit; null: unlimited. Changed within the window only with a limit_changed usage event.';
-comment on column preauth.budget_window.settled is 'Spent, in the budget''s unit. Can exceed the limit by late charges and overages.';
+comment on column preauth.budget_window.settled is 'Spent, in the budget''s unit. Can exceed the limit by late charges and overages; bounded so that no sum of figures overflows.';
 comment on column preauth.budget_window.reserved is 'Held by open hold lines, in the budget''s unit.';
 
 -- 030_tables/050_reservation.sql
@@ -836,11 +837,11 @@ create function preauth._capacity(budget preauth.budget, limit_amount bigint) re
 language sql stable
 as $$
   select case budget.enforcement
-    when 'observe' then null
+    when 'observe' then preauth._max_amount()
     else least(limit_amount + budget.overdraft_amount, preauth._max_amount())
   end
 $$;
-comment on function preauth._capacity(preauth.budget, bigint) is 'The most that settled + reserved may reach by a decision, in the budget''s unit: 2^53-1 where the limit is null; null where the budget only observes.';
+comment on function preauth._capacity(preauth.budget, bigint) is 'The most that settled + reserved may reach by a decision, in the budget''s unit: 2^53-1, the most a window counts to, where the limit is null or the budget only observes.';
 
 -- 040_internal/_change_body_errors.sql
 create function preauth._change_body_errors(body jsonb) returns jsonb
@@ -979,12 +980,12 @@ begin
     continue when q.n = decided;
     ruling := row(q.n, preauth._plain_verdict(q.verdict, q.twin and preauth._is_decided(q.n, asks, rulings), q.enforced, q.wanted, q.missing_unit),
       q.option_no, null, null, null, q.missing_unit, null);
-    if ruling.verdict is null and q.enforced then
-      short := preauth._first_shortage(slots, reserved, q.places, q.wanted);
+    if ruling.verdict is null then
+      short := preauth._first_shortage(slots, reserved, q.places, q.wanted, q.enforced);
       while short is not null and slot_ids[q.places[short]] <> all (looked_back) loop
         looked_back := looked_back || slot_ids[q.places[short]];
         reserved[q.places[short]] := reserved[q.places[short]] - preauth._give_back(slot_ids[q.places[short]], at);
-        short := preauth._first_shortage(slots, reserved, q.places, q.wanted);
+        short := preauth._first_shortage(slots, reserved, q.places, q.wanted, q.enforced);
       end loop;
       if short is not null then
         ruling := preauth._shortage_ruling(q.n, q.option_no, q.places[short], slots[q.places[short]], reserved[q.places[short]], q.wanted[short]);
@@ -1022,7 +1023,7 @@ as $$
     'scope', slot.scope,
     'window', slot.window_key,
     'unit', slot.unit,
-    'limit', slot.limit_amount,
+    'limit', coalesce(slot.limit_amount, slot.capacity),
     'required', ruling.required,
     'available', ruling.available,
     'settled', slot.settled,
@@ -1281,19 +1282,21 @@ $$;
 comment on function preauth._first_instant_from(timestamp, text, timestamptz, timestamptz) is 'Where clocks jump over local_time: the instant of the jump, to the second, known to lie after low and at the latest at high.';
 
 -- 040_internal/_first_shortage.sql
-create function preauth._first_shortage(slots preauth._slot[], reserved bigint[], places integer[], wanted bigint[]) returns integer
+create function preauth._first_shortage(slots preauth._slot[], reserved bigint[], places integer[], wanted bigint[], enforced boolean) returns integer
 language plpgsql stable
 as $$
 begin
   for k in 1 .. cardinality(places) loop
-    if wanted[k] > 0 and slots[places[k]].settled + reserved[places[k]] + wanted[k] > slots[places[k]].capacity then
+    if wanted[k] > 0 and slots[places[k]].settled + reserved[places[k]] + wanted[k]
+        > (case when enforced then slots[places[k]].capacity else preauth._max_amount() end) then
       return k;
     end if;
   end loop;
   return null;
 end
 $$;
-comment on function preauth._first_shortage(preauth._slot[], bigint[], integer[], bigint[]) is 'Place of the first budget that cannot cover what is wanted of it; null when all can. 0 always fits.';
+comment on function preauth._first_shortage(preauth._slot[], bigint[], integer[], bigint[], boolean) is
+  'Place of the first budget that cannot cover what is wanted of it; null when all can. 0 always fits. Not enforced (spend that has happened already): only what a window cannot count to does not fit.';
 
 -- 040_internal/_fits_at.sql
 create function preauth._fits_at(
@@ -1399,14 +1402,14 @@ begin
   set reserved = w.reserved + h.amount
   from unnest(window_ids, amounts, capacities) as h (window_id, amount, capacity)
   where w.window_id = h.window_id
-    and (h.capacity is null or w.settled + w.reserved + h.amount <= h.capacity);
+    and w.settled + w.reserved + h.amount <= h.capacity;
   get diagnostics held = row_count;
   if held <> cardinality(window_ids) then
     perform preauth._raise('PA002', 'a hold no longer fits the window it was decided for');
   end if;
 end
 $$;
-comment on function preauth._hold(bigint[], bigint[], bigint[]) is 'Adds to each window''s reserved, in the budget''s unit, one conditional update a window. capacity null: not bounded. Raises PA002 if one does not fit.';
+comment on function preauth._hold(bigint[], bigint[], bigint[]) is 'Adds to each window''s reserved, in the budget''s unit, one conditional update a window. Raises PA002 if one does not fit.';
 
 -- 040_internal/_hold_line_json.sql
 create function preauth._hold_line_json(account_id text, budget text, scope text, unit text, window_key text, amount bigint, available bigint) returns json
@@ -1434,7 +1437,7 @@ begin
   select array_agg(w.window_id), array_agg(w.amount), array_agg(w.capacity) into window_ids, amounts, capacities
   from (
     select slots[l.slot].window_id as window_id, sum(l.amount)::bigint as amount,
-      case when not bool_or(coalesce((a.body ->> 'record')::boolean, false)) then slots[l.slot].capacity end as capacity
+      case when bool_or(coalesce((a.body ->> 'record')::boolean, false)) then preauth._max_amount() else slots[l.slot].capacity end as capacity
     from unnest(lines) as l
     join unnest(asks) as a on a.n = l.n
     group by l.slot
@@ -1728,8 +1731,11 @@ as $$
         when 'already_settled' then format('Reservation %s is settled.', ask.request_id)
         when 'already_released' then format('Reservation %s was released.', ask.request_id)
         when 'hold_lapsed' then format('The time of reservation %s has passed.', ask.request_id)
-        when 'settlement_conflict' then format('Reservation %s was settled with other usage; nothing was changed.', ask.request_id)
+        when 'settlement_conflict' then case ask.body ->> 'action'
+          when 'accept_overage' then format('Reservation %s has no refused overage to accept.', ask.request_id)
+          else format('Reservation %s was settled with other usage; nothing was changed.', ask.request_id) end
         when 'settlement_exceeds_hold' then format('The usage of reservation %s exceeds its hold, which stays until a person resolves it.', ask.request_id)
+        when 'amount_out_of_range' then format('A budget window of reservation %s would pass 3000000000000000000.', ask.request_id)
         when 'amount_missing' then format('Reservation %s holds %s, and the usage does not say how many.', ask.request_id, more)
       end,
       jsonb_strip_nulls(jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id, 'unit', more)))
@@ -2324,6 +2330,7 @@ as $$
     ('hold_lapsed', 409, 'The hold has lapsed'),
     ('account_id_required', 409, 'The request_id names several reservations'),
     ('amount_missing', 422, 'An amount is missing'),
+    ('amount_out_of_range', 422, 'The window cannot count that far'),
     ('reference_unknown', 422, 'The request names something that does not exist'),
     ('parent_cycle', 422, 'An account cannot be below itself'),
     ('account_too_deep', 422, 'The account tree is too deep')
@@ -2617,7 +2624,7 @@ as $$
   select a.n, jsonb_build_object(
       'request_id', a.request_id, 'account_id', a.account_id, 'state', 'released', 'reason', a.body -> 'reason',
       'lines', coalesce(l.lines, '[]'), 'released_at', preauth._time(at), 'replayed', false)
-    || case when a.call = 'resolve' then '{"resolved": true}' else '{}' end::jsonb
+    || case when a.call = 'resolve' then jsonb_build_object('resolved', true, 'action', a.body -> 'action') else '{}' end
   from unnest(asks) as a
   left join (
     select c.request_id, c.account_id,
@@ -2880,7 +2887,8 @@ returns table (n integer, amounts jsonb, reply jsonb, verdict text, missing_unit
 language sql stable
 as $$
   select a.n, u.amounts, case when a.body ->> 'outcome' = 'unknown' then preauth._unknown_body(r) else r.closure end,
-    preauth._settle_verdict(a, r, preauth._state_at(r, at), u.amounts, l.missing_unit, l.exceeds), l.missing_unit
+    case when l.uncountable then 'amount_out_of_range'
+      else preauth._settle_verdict(a, r, preauth._state_at(r, at), u.amounts, l.missing_unit, l.exceeds) end, l.missing_unit
   from unnest(asks) as a
   join preauth.reservation as r on r.request_id = a.request_id and r.account_id = a.account_id
   cross join lateral (select case a.body ->> 'action' when 'accept_overage' then r.closure else a.body end -> 'amounts') as u (amounts)
@@ -2888,7 +2896,8 @@ as $$
     select
       min(b.unit) filter (where preauth._spent(u.amounts, b.unit) is null) as missing_unit,
       coalesce(bool_or(h.state = 'held' and not coalesce(h.lapses_at <= at, false)
-        and b.overage = 'reject' and preauth._spent(u.amounts, b.unit) > h.amount), false) as exceeds
+        and b.overage = 'reject' and preauth._spent(u.amounts, b.unit) > h.amount), false) as exceeds,
+      coalesce(bool_or(h.state <> 'settled' and w.settled + preauth._spent(u.amounts, b.unit) > 3000000000000000000), false) as uncountable
     from preauth.hold_line as h
     join preauth.budget_window as w on w.window_id = h.window_id
     join preauth.budget as b on b.budget_id = w.budget_id
@@ -2934,8 +2943,11 @@ as $$
   select case
     when state = 'denied' then 'not_authorized'
     when r.call = 'charge' then 'already_settled'
-    when ask.body ->> 'action' = 'accept_overage' then
-      case when state = 'overage_review' then 'settle' when r.closure ? 'resolved' then 'replay' when state = 'settled' then 'already_settled' else 'settlement_conflict' end
+    when ask.body ->> 'action' = 'accept_overage' then case
+      when state = 'overage_review' then 'settle'
+      when r.closure ->> 'action' = 'accept_overage' then 'replay'
+      else case state when 'settled' then 'already_settled' when 'released' then 'already_released' when 'lapsed' then 'hold_lapsed' else 'settlement_conflict' end
+    end
     when ask.body ->> 'outcome' = 'unknown' then
       case state when 'settled' then 'already_settled' when 'released' then 'already_released' when 'lapsed' then 'hold_lapsed'
         when 'overage_review' then 'settlement_exceeds_hold' when 'unknown' then case when r.state = 'unknown' then 'replay' else 'mark_unknown' end
@@ -2976,13 +2988,13 @@ as $$
       'outcome', coalesce(a.body ->> 'outcome', 'completed'), 'amounts', a.body -> 'amounts',
       'lines', coalesce(l.lines, '[]'), 'overage', coalesce(l.overage, '{}'), 'late', coalesce(l.late, false),
       'settled_at', preauth._time(at), 'replayed', false)
-    || case when a.call = 'resolve' then '{"resolved": true}' else '{}' end::jsonb
+    || case when a.call = 'resolve' then jsonb_build_object('resolved', true, 'action', a.body -> 'action') else '{}' end
   from unnest(asks) as a
   left join (
     select c.request_id, c.account_id,
       jsonb_agg(preauth._settled_line_json(c, w.account_id, w.window_key, b.name, b.unit) order by c.position) as lines,
       jsonb_object_agg(b.unit, c.settled_amount - c.amount) filter (where c.settled_amount > c.amount) as overage,
-      bool_or(c.late) as late
+      bool_or(c.late) filter (where b.unit <> 'open_holds') as late
     from unnest(closed) as c
     join preauth.budget_window as w on w.window_id = c.window_id
     join preauth.budget as b on b.budget_id = w.budget_id
@@ -3039,9 +3051,9 @@ create function preauth._slot_fits_at(slot preauth._slot, reserved bigint, requi
 language sql stable
 as $$
   select case
-    when required is null or required = 0 or slot.capacity is null or slot.settled + reserved + required <= slot.capacity then at
+    when required is null or required = 0 or slot.settled + reserved + required <= slot.capacity then at
     else least(
-      case when isfinite(slot.ends_at) and required <= coalesce(slot.next_capacity, required) then slot.ends_at end,
+      case when isfinite(slot.ends_at) and required <= slot.next_capacity then slot.ends_at end,
       case when required <= slot.capacity then
         preauth._lease_fits_at(slot.window_id, slot.settled + reserved + required - slot.capacity, new_lapses, new_amounts) end)
   end

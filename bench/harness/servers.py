@@ -17,7 +17,7 @@ from bench.harness.database import Database
 from service.admin_key import create_key
 from service.paths import SQL
 
-__all__ = ["Server", "free_port", "preauth", "reference", "serving"]
+__all__ = ["Server", "checked", "free_port", "preauth", "reference", "serving"]
 
 ROOT = SQL.parent
 START_SECONDS = 60.0
@@ -81,7 +81,7 @@ def preauth(database: Database, directory: Path, **settings: str) -> Iterator[Se
     command = [sys.executable, "-m", "service.cli", "serve"]
     log = directory / f"preauth-{port}.log"
     with serving(command, port, log, environment) as pid:
-        yield _checked(Server(port, pid, key), log)
+        yield checked(Server(port, pid, key), log)
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def reference(
     log = directory / f"{module}-{port}.log"
     dsn = {"BENCH_DATABASE_URL": database.dsn}
     with serving(command, port, log, {**dsn, **(environment or {})}) as pid:
-        yield _checked(Server(port, pid), log)
+        yield checked(Server(port, pid), log)
 
 
 def free_port() -> int:
@@ -107,7 +107,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _checked(server: Server, log: Path) -> Server:
+def checked(server: Server, log: Path) -> Server:
     status = server.reserve()
     if status != 200:
         raise RuntimeError(f"it answers {status}: {log.read_text()[-2000:]}")

@@ -17,7 +17,8 @@ create table preauth.budget_window (
   constraint budget_window_starts_once unique (account_id, budget_id, starts_at),
   constraint budget_window_ordinal_once unique (account_id, budget_id, ordinal),
   constraint budget_window_runs_forward check (starts_at < ends_at),
-  constraint budget_window_reserved_not_negative check (reserved >= 0),
+  constraint budget_window_reserved_range check (reserved between 0 and 4000000000000000000),
+  constraint budget_window_settled_range check (settled between -4000000000000000000 and 4000000000000000000),
   constraint budget_window_limit_range check (limit_amount between 0 and 9007199254740991)
 ) with (fillfactor = 50);
 create index budget_window_of_budget on preauth.budget_window (budget_id, ends_at);
@@ -34,5 +35,5 @@ comment on column preauth.budget_window.ends_at is 'First instant after; infinit
 comment on column preauth.budget_window.time_zone is 'The zone the bounds were computed in.';
 comment on column preauth.budget_window.initial_limit_amount is 'The limit the window was made with, in the budget''s unit; null: unlimited.';
 comment on column preauth.budget_window.limit_amount is 'The limit now, in the budget''s unit; null: unlimited. Changed within the window only with a limit_changed usage event.';
-comment on column preauth.budget_window.settled is 'Spent, in the budget''s unit. Can exceed the limit by late charges and overages.';
+comment on column preauth.budget_window.settled is 'Spent, in the budget''s unit. Can exceed the limit by late charges and overages; bounded so that no sum of figures overflows.';
 comment on column preauth.budget_window.reserved is 'Held by open hold lines, in the budget''s unit.';

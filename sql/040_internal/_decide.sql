@@ -18,12 +18,12 @@ begin
     continue when q.n = decided;
     ruling := row(q.n, preauth._plain_verdict(q.verdict, q.twin and preauth._is_decided(q.n, asks, rulings), q.enforced, q.wanted, q.missing_unit),
       q.option_no, null, null, null, q.missing_unit, null);
-    if ruling.verdict is null and q.enforced then
-      short := preauth._first_shortage(slots, reserved, q.places, q.wanted);
+    if ruling.verdict is null then
+      short := preauth._first_shortage(slots, reserved, q.places, q.wanted, q.enforced);
       while short is not null and slot_ids[q.places[short]] <> all (looked_back) loop
         looked_back := looked_back || slot_ids[q.places[short]];
         reserved[q.places[short]] := reserved[q.places[short]] - preauth._give_back(slot_ids[q.places[short]], at);
-        short := preauth._first_shortage(slots, reserved, q.places, q.wanted);
+        short := preauth._first_shortage(slots, reserved, q.places, q.wanted, q.enforced);
       end loop;
       if short is not null then
         ruling := preauth._shortage_ruling(q.n, q.option_no, q.places[short], slots[q.places[short]], reserved[q.places[short]], q.wanted[short]);

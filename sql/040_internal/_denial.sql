@@ -7,7 +7,7 @@ as $$
     'scope', slot.scope,
     'window', slot.window_key,
     'unit', slot.unit,
-    'limit', slot.limit_amount,
+    'limit', coalesce(slot.limit_amount, slot.capacity),
     'required', ruling.required,
     'available', ruling.available,
     'settled', slot.settled,

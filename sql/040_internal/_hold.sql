@@ -9,11 +9,11 @@ begin
   set reserved = w.reserved + h.amount
   from unnest(window_ids, amounts, capacities) as h (window_id, amount, capacity)
   where w.window_id = h.window_id
-    and (h.capacity is null or w.settled + w.reserved + h.amount <= h.capacity);
+    and w.settled + w.reserved + h.amount <= h.capacity;
   get diagnostics held = row_count;
   if held <> cardinality(window_ids) then
     perform preauth._raise('PA002', 'a hold no longer fits the window it was decided for');
   end if;
 end
 $$;
-comment on function preauth._hold(bigint[], bigint[], bigint[]) is 'Adds to each window''s reserved, in the budget''s unit, one conditional update a window. capacity null: not bounded. Raises PA002 if one does not fit.';
+comment on function preauth._hold(bigint[], bigint[], bigint[]) is 'Adds to each window''s reserved, in the budget''s unit, one conditional update a window. Raises PA002 if one does not fit.';

@@ -5,7 +5,7 @@ as $$
   select a.n, jsonb_build_object(
       'request_id', a.request_id, 'account_id', a.account_id, 'state', 'released', 'reason', a.body -> 'reason',
       'lines', coalesce(l.lines, '[]'), 'released_at', preauth._time(at), 'replayed', false)
-    || case when a.call = 'resolve' then '{"resolved": true}' else '{}' end::jsonb
+    || case when a.call = 'resolve' then jsonb_build_object('resolved', true, 'action', a.body -> 'action') else '{}' end
   from unnest(asks) as a
   left join (
     select c.request_id, c.account_id,

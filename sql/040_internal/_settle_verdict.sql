@@ -4,8 +4,11 @@ as $$
   select case
     when state = 'denied' then 'not_authorized'
     when r.call = 'charge' then 'already_settled'
-    when ask.body ->> 'action' = 'accept_overage' then
-      case when state = 'overage_review' then 'settle' when r.closure ? 'resolved' then 'replay' when state = 'settled' then 'already_settled' else 'settlement_conflict' end
+    when ask.body ->> 'action' = 'accept_overage' then case
+      when state = 'overage_review' then 'settle'
+      when r.closure ->> 'action' = 'accept_overage' then 'replay'
+      else case state when 'settled' then 'already_settled' when 'released' then 'already_released' when 'lapsed' then 'hold_lapsed' else 'settlement_conflict' end
+    end
     when ask.body ->> 'outcome' = 'unknown' then
       case state when 'settled' then 'already_settled' when 'released' then 'already_released' when 'lapsed' then 'hold_lapsed'
         when 'overage_review' then 'settlement_exceeds_hold' when 'unknown' then case when r.state = 'unknown' then 'replay' else 'mark_unknown' end

@@ -7,13 +7,13 @@ as $$
       'outcome', coalesce(a.body ->> 'outcome', 'completed'), 'amounts', a.body -> 'amounts',
       'lines', coalesce(l.lines, '[]'), 'overage', coalesce(l.overage, '{}'), 'late', coalesce(l.late, false),
       'settled_at', preauth._time(at), 'replayed', false)
-    || case when a.call = 'resolve' then '{"resolved": true}' else '{}' end::jsonb
+    || case when a.call = 'resolve' then jsonb_build_object('resolved', true, 'action', a.body -> 'action') else '{}' end
   from unnest(asks) as a
   left join (
     select c.request_id, c.account_id,
       jsonb_agg(preauth._settled_line_json(c, w.account_id, w.window_key, b.name, b.unit) order by c.position) as lines,
       jsonb_object_agg(b.unit, c.settled_amount - c.amount) filter (where c.settled_amount > c.amount) as overage,
-      bool_or(c.late) as late
+      bool_or(c.late) filter (where b.unit <> 'open_holds') as late
     from unnest(closed) as c
     join preauth.budget_window as w on w.window_id = c.window_id
     join preauth.budget as b on b.budget_id = w.budget_id

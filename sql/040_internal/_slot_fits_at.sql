@@ -2,9 +2,9 @@ create function preauth._slot_fits_at(slot preauth._slot, reserved bigint, requi
 language sql stable
 as $$
   select case
-    when required is null or required = 0 or slot.capacity is null or slot.settled + reserved + required <= slot.capacity then at
+    when required is null or required = 0 or slot.settled + reserved + required <= slot.capacity then at
     else least(
-      case when isfinite(slot.ends_at) and required <= coalesce(slot.next_capacity, required) then slot.ends_at end,
+      case when isfinite(slot.ends_at) and required <= slot.next_capacity then slot.ends_at end,
       case when required <= slot.capacity then
         preauth._lease_fits_at(slot.window_id, slot.settled + reserved + required - slot.capacity, new_lapses, new_amounts) end)
   end

@@ -1,0 +1,1 @@
+"""credit-ledger, from PyPI, behind HTTP."""
