@@ -1,6 +1,7 @@
 """The service: what it serves, and what runs beside it."""
 
 import contextlib
+import gc
 from collections.abc import AsyncIterator
 
 from litestar.datastructures import State
@@ -78,6 +79,9 @@ def _state(settings: Settings, ledger: Ledger) -> State:
 @contextlib.asynccontextmanager
 async def _running(settings: Settings, ledger: Ledger) -> AsyncIterator[None]:
     await ledger.open()
+    # What start-up made stays: the collector need not look at it again and again.
+    gc.collect()
+    gc.freeze()
     try:
         async with Expiry(ledger, settings.expiry_interval_seconds).running():
             yield

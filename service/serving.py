@@ -14,6 +14,7 @@ import uvicorn
 from litestar import Litestar
 
 from service import migrate
+from service.corked import CorkedProtocol
 from service.settings import Settings
 
 __all__ = ["run_here", "run_workers", "wait_for_head"]
@@ -89,5 +90,6 @@ def _options(settings: Settings) -> dict[str, Any]:
         "access_log": False,
         "server_header": False,
         "proxy_headers": False,
+        "http": CorkedProtocol,
         "ws": "none",
     }

@@ -103,6 +103,8 @@ class Settlement(Named):
     expires_at: datetime | None = None
     replayed: bool
     resolved: bool | None = None
+    action: str | None = None
+    """With ``resolved``: what the person decided."""
 
 
 class Release(Named):
@@ -114,6 +116,8 @@ class Release(Named):
     released_at: datetime
     replayed: bool
     resolved: bool | None = None
+    action: str | None = None
+    """With ``resolved``: what the person decided."""
 
 
 class Extension(Named):

@@ -51,6 +51,7 @@ CODES: dict[str, tuple[int, str]] = {
     "account_id_required": (409, "The request_id names several reservations"),
     "too_large": (413, "The request is too large"),
     "amount_missing": (422, "An amount is missing"),
+    "amount_out_of_range": (422, "The window cannot count that far"),
     "reference_unknown": (422, "The request names something that does not exist"),
     "parent_cycle": (422, "An account cannot be below itself"),
     "account_too_deep": (422, "The account tree is too deep"),

@@ -46,6 +46,8 @@ SETTLE = Operation(
         "not_authorized",
         "settlement_conflict",
         "settlement_exceeds_hold",
+        "amount_missing",
+        "amount_out_of_range",
     ),
     vendor_errors=True,
     batches=True,

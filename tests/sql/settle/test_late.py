@@ -83,3 +83,12 @@ async def test_a_late_charge_is_posted_to_the_window_that_held_it(ledger, clock,
     (line,) = (await ledger.settle("r1", tokens(150)))["lines"]
     assert (line["window"], line["settled"]) == ("2026-09", 150)
     assert (await ledger.window("ann"))["settled"] == 0
+
+
+async def test_a_kept_hold_is_not_late_because_its_slot_of_open_holds_has_lapsed(ledger, clock):
+    await ledger.grant("ann")
+    await ledger.put_account("ann", max_open_holds=5)
+    await ledger.reserve("r", "ann", tokens(900), ttl_seconds=1)
+    clock.advance(seconds=2)
+    await ledger.expire()
+    assert (await ledger.settle("r", tokens(100)))["late"] is False
