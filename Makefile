@@ -8,6 +8,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 WORKERS ?= auto
 
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
@@ -76,8 +77,8 @@ bundle: install ## write sql/bundle.sql
 	@$(BIN)/python -m service.schema.bundle
 
 .PHONY: bench
-bench: install-dev ## run the benchmarks
-	@for f in bench/*.py; do if [ -e "$$f" ]; then echo "== $$f" && $(BIN)/python "$$f"; fi; done
+bench: install-dev ## run the benchmarks: make bench [BENCH_ARGS="--rounds 1 --seconds 2"]
+	@$(BIN)/python -m bench $(BENCH_ARGS)
 
 .PHONY: check
 check: lint test ## everything that must pass

@@ -14,7 +14,7 @@ from bench.harness.database import Database, database
 from bench.harness.measure import Contender, Results, Sample, interleave
 from bench.harness.options import Options, parse
 from bench.harness.report import Ratio, heading, measurements, ratios
-from bench.harness.seed import AMOUNT, seed
+from bench.harness.seed import AMOUNT, AMOUNTS, seed
 from bench.reference import FLOOR, pairs
 from service.ledger import Ledger
 from service.settings import Settings
@@ -26,7 +26,6 @@ ONE = (
     "select preauth_api.reserve(request_id => $1, account_id => 'hot',"
     " amounts => $2::text::jsonb)::text"
 )
-AMOUNTS = json.dumps({"usd_nano": AMOUNT})
 
 US, THEM = "Preauth's coalescer, 64 callers", "SELECT-then-UPDATE, 64 callers"
 OURS, PLAIN, SINGLE = "one caller: Ledger.call", "one caller: reserve_many", "one caller: reserve"

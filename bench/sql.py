@@ -1,19 +1,17 @@
 """SQL alone, with pgbench: the ledger's functions against the least that PostgreSQL must do."""
 
-import json
-
 from bench.harness.conditions import conditions
 from bench.harness.database import Database, database
 from bench.harness.measure import Contender, Results, interleave
 from bench.harness.options import Options, parse
-from bench.harness.pgbench import Script, run
+from bench.harness.pgbench import Script, batch, run
 from bench.harness.report import Ratio, heading, measurements, ratios
-from bench.harness.seed import AMOUNT, seed
+from bench.harness.seed import AMOUNT, AMOUNTS, seed
 from bench.reference import FLOOR
 
 KEY = "\\set k random(1, 9000000000000000000)\n"
 SPREAD = KEY + "\\set i random(1, 10000)\n"
-AMOUNTS = {"amounts": json.dumps({"usd_nano": AMOUNT})}
+VALUES = {"amounts": AMOUNTS}
 MANY = (
     KEY + "select status, headers, body, root from"
     " preauth_api.reserve_many(replace(:items, '~', :k)::jsonb, null, null);"
@@ -37,26 +35,17 @@ def reserve(account: str = "'hot'") -> str:
     return f"select preauth_api.reserve(:k, {account}, :amounts);"
 
 
-def items(count: int) -> dict[str, str]:
-    """A batch as a client sends it; ~ becomes the transaction's own number."""
-    batch = [
-        {"request_id": f"~-{n}", "account_id": "hot", "amounts": {"usd_nano": AMOUNT}}
-        for n in range(count)
-    ]
-    return {"items": json.dumps(batch, separators=(",", ":"))}
-
-
 SCRIPTS = {
     "floor, 1 client": Script(KEY + call("floor"), 1),
-    "reserve, 1 client": Script(KEY + reserve(), 1, values=AMOUNTS),
+    "reserve, 1 client": Script(KEY + reserve(), 1, values=VALUES),
     "floor, 8 clients, hot": Script(KEY + call("floor"), 8),
     "SELECT FOR UPDATE in a function, 8 hot": Script(KEY + call("read_then_lock"), 8),
     "SELECT FOR UPDATE, five statements, 8 hot": Script(TRANSACTION, 8),
-    "reserve, 8 hot": Script(KEY + reserve(), 8, values=AMOUNTS),
-    "reserve_many by 64, 8 hot": Script(MANY, 8, 64, items(64)),
-    "reserve_many by 256, 8 hot": Script(MANY, 8, 256, items(256)),
+    "reserve, 8 hot": Script(KEY + reserve(), 8, values=VALUES),
+    "reserve_many by 64, 8 hot": Script(MANY, 8, 64, batch(64)),
+    "reserve_many by 256, 8 hot": Script(MANY, 8, 256, batch(256)),
     "floor, 32 clients, 10,000 accounts": Script(SPREAD + call("floor", "'a' || :i::text"), 32),
-    "reserve, 32, 10,000 accounts": Script(SPREAD + reserve("'a' || :i::text"), 32, values=AMOUNTS),
+    "reserve, 32, 10,000 accounts": Script(SPREAD + reserve("'a' || :i::text"), 32, values=VALUES),
 }
 
 ONE, HOT, WIDE = "floor, 1 client", "floor, 8 clients, hot", "floor, 32 clients, 10,000 accounts"

@@ -53,6 +53,15 @@ create type preauth._line as (
 );
 comment on type preauth._line is 'A hold decided for item n on a slot. available_after: null where the window is unlimited.';
 
+create type preauth._lapse as (
+  slot integer,
+  lapses_at timestamptz,
+  freed bigint,
+  is_last boolean
+);
+comment on type preauth._lapse is
+  'A step of what a slot gets back as its leases lapse: freed by then in all. is_last: more leases may follow that were not looked at.';
+
 create type preauth._ruling as (
   n integer,
   verdict text,

@@ -1,5 +1,6 @@
 """pgbench of the embedded PostgreSQL."""
 
+import json
 import os
 import re
 import subprocess
@@ -9,9 +10,13 @@ from pathlib import Path
 
 from bench.harness.database import Database
 from bench.harness.measure import Sample
+from bench.harness.seed import AMOUNT, TTL_SECONDS
 from service.postgres.binaries import embedded_bin_dir
 
-__all__ = ["Script", "run"]
+__all__ = ["ORDERED_IDS", "Script", "batch", "run"]
+
+INDEPENDENT_IDS = "{}~"
+ORDERED_IDS = "~-{}"
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,23 @@ class Script:
     """How many of what is measured one transaction does."""
     values: dict[str, str] = field(default_factory=dict)
     """Sent along by the client, ``:name`` in the text."""
+
+
+def batch(count: int, ids: str = INDEPENDENT_IDS) -> dict[str, str]:
+    """Items for one hot account as a client sends them, for the variable ``items``.
+
+    ~ stands for what makes the ids of one transaction its own.
+    """
+    bodies = [
+        {
+            "request_id": ids.format(n),
+            "account_id": "hot",
+            "amounts": {"usd_nano": AMOUNT},
+            "ttl_seconds": TTL_SECONDS,
+        }
+        for n in range(count)
+    ]
+    return {"items": json.dumps(bodies, separators=(",", ":"))}
 
 
 def run(script: Script, database: Database, seconds: int) -> Sample:

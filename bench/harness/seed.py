@@ -4,11 +4,14 @@ import json
 
 from bench.harness.database import Database
 
-__all__ = ["ACCOUNTS", "AMOUNT", "LIMIT", "open_windows", "seed"]
+__all__ = ["AMOUNT", "AMOUNTS", "TTL_SECONDS", "seed"]
 
 ACCOUNTS = 10_000
 TEAMS = 100
 AMOUNT = 1000
+AMOUNTS = json.dumps({"usd_nano": AMOUNT})
+TTL_SECONDS = 3600
+"""So that no hold lapses while something is measured."""
 LIMIT = 9_000_000_000_000_000
 PERIODS = ("month", "day", "year", "week")
 MOST_AT_ONCE = 512
@@ -24,13 +27,13 @@ left join preauth.account as p on p.account_id = c.parent
 """
 
 
-def seed(database: Database, accounts: int = ACCOUNTS) -> None:
+def seed(database: Database, accounts: int = ACCOUNTS, users: int | None = None) -> None:
     """Accounts.
 
     - ``hot``; ``a1`` to ``a<accounts>``: one budget
     - ``hot-2`` to ``hot-4``: so many budgets
     - ``leaf`` below ``team`` below ``root``: one budget each
-    - ``u1`` to ``u<accounts>`` below ``t1`` to ``t100`` below ``top1``: one budget each
+    - ``u1`` to ``u<users>`` below ``t1`` to ``t100`` below ``top1``: one budget each
     """
     for number in range(1, len(PERIODS) + 1):
         _plan(database, number)
@@ -41,12 +44,12 @@ def seed(database: Database, accounts: int = ACCOUNTS) -> None:
     _accounts(database, "a", accounts)
     _accounts(database, "top", 1)
     _accounts(database, "t", TEAMS, "top", 1)
-    _accounts(database, "u", accounts, "t", TEAMS)
-    open_windows(database)
+    _accounts(database, "u", accounts if users is None else users, "t", TEAMS)
+    _open_windows(database)
     database.execute("vacuum analyze")
 
 
-def open_windows(database: Database) -> None:
+def _open_windows(database: Database) -> None:
     """One reservation by every account: from then on nothing is done for the first time."""
     rows = database.execute("select account_id from preauth.account order by account_id")
     names = [row[0] for row in rows]
@@ -63,7 +66,7 @@ def _item(account_id: str) -> dict[str, object]:
         "request_id": "first",
         "account_id": account_id,
         "amounts": {"usd_nano": AMOUNT},
-        "ttl_seconds": 86400,
+        "ttl_seconds": TTL_SECONDS,
     }
 
 

@@ -63,6 +63,15 @@ create type preauth._line as (
 );
 comment on type preauth._line is 'A hold decided for item n on a slot. available_after: null where the window is unlimited.';
 
+create type preauth._lapse as (
+  slot integer,
+  lapses_at timestamptz,
+  freed bigint,
+  is_last boolean
+);
+comment on type preauth._lapse is
+  'A step of what a slot gets back as its leases lapse: freed by then in all. is_last: more leases may follow that were not looked at.';
+
 create type preauth._ruling as (
   n integer,
   verdict text,
@@ -924,6 +933,25 @@ $$;
 comment on function preauth._close_lines(preauth._closing[], timestamptz) is
   'Closes hold lines and moves their windows by what that changes, in one step; the lines that were closed, with their windows'' figures just after each.';
 
+-- 040_internal/_close_unused_accounts.sql
+create function preauth._close_unused_accounts(opened text[], asks preauth._ask[], rulings preauth._ruling[]) returns void
+language plpgsql
+as $$
+begin
+  if cardinality(opened) = 0 then
+    return;
+  end if;
+  delete from preauth.account as a
+  where a.account_id = any (opened)
+    and not exists (
+      select from unnest(asks) as k
+      join unnest(rulings) as r on r.n = k.n
+      where k.account_id = a.account_id and (r.verdict = 'authorized' or preauth._is_denial(r.verdict)));
+end
+$$;
+comment on function preauth._close_unused_accounts(text[], preauth._ask[], preauth._ruling[]) is
+  'Takes back the accounts that this batch has made and none of whose requests was decided: a refusal writes nothing.';
+
 -- 040_internal/_current_headers.sql
 create function preauth._current_headers(account_id text, model text, at timestamptz) returns json
 language sql stable
@@ -966,6 +994,7 @@ declare
   decided integer := 0;
   q record;
   short integer;
+  freed bigint;
   ruling preauth._ruling;
   first_ruling preauth._ruling;
 begin
@@ -978,8 +1007,11 @@ begin
     if ruling.verdict is null then
       short := preauth._first_shortage(slots, reserved, q.places, q.wanted, q.enforced);
       while short is not null and slot_ids[q.places[short]] <> all (looked_back) loop
-        looked_back := looked_back || slot_ids[q.places[short]];
-        reserved[q.places[short]] := reserved[q.places[short]] - preauth._give_back(slot_ids[q.places[short]], at);
+        freed := preauth._give_back(slot_ids[q.places[short]], at);
+        if freed is null then
+          looked_back := looked_back || slot_ids[q.places[short]];
+        end if;
+        reserved[q.places[short]] := reserved[q.places[short]] - coalesce(freed, 0);
         short := preauth._first_shortage(slots, reserved, q.places, q.wanted, q.enforced);
       end loop;
       if short is not null then
@@ -1294,24 +1326,18 @@ comment on function preauth._first_shortage(preauth._slot[], bigint[], integer[]
   'Place of the first budget that cannot cover what is wanted of it; null when all can. 0 always fits. Not enforced (spend that has happened already): only what a window cannot count to does not fit.';
 
 -- 040_internal/_fits_at.sql
-create function preauth._fits_at(
-  places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[], lines preauth._line[], expiries timestamptz[], at timestamptz)
+create function preauth._fits_at(places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[], lapses preauth._lapse[], at timestamptz)
 returns timestamptz
 language sql stable
 as $$
   select case when bool_and(f.fits_at is not null) then max(f.fits_at) end
   from unnest(places, wanted) as q (place, required)
   cross join lateral (
-    select array_agg(expiries[l.n]) as lapses, array_agg(l.amount) as amounts
-    from unnest(lines) as l
-    where l.slot = q.place and slots[q.place].on_expiry = 'release' and expiries[l.n] is not null
-  ) as fresh
-  cross join lateral (
-    select preauth._slot_fits_at(slots[q.place], reserved[q.place], q.required, at, fresh.lapses, fresh.amounts)
+    select preauth._slot_fits_at(slots[q.place], q.place, reserved[q.place], q.required, at, lapses)
   ) as f (fits_at)
 $$;
-comment on function preauth._fits_at(integer[], bigint[], preauth._slot[], bigint[], preauth._line[], timestamptz[], timestamptz) is
-  'The earliest instant at which a request fits every slot it asks of if nothing else is spent; null if never. expiries: by item, of the holds about to be recorded.';
+comment on function preauth._fits_at(integer[], bigint[], preauth._slot[], bigint[], preauth._lapse[], timestamptz) is
+  'The earliest instant at which a request fits every slot it asks of if nothing else is spent; null if never.';
 
 -- 040_internal/_fresh_authorizations.sql
 create function preauth._fresh_authorizations(
@@ -1375,15 +1401,18 @@ declare
     select row(l.request_id, l.account_id, l.position, 'lapsed', null)::preauth._closing
     from preauth.hold_line as l
     where l.window_id = _give_back.window_id and l.lapses_at <= at
+    order by l.lapses_at
+    limit 200
     for no key update skip locked);
 begin
   if cardinality(lapsed) = 0 then
-    return 0;
+    return null;
   end if;
   return (select coalesce(sum(c.amount), 0) from preauth._close_lines(lapsed, at) as c);
 end
 $$;
-comment on function preauth._give_back(bigint, timestamptz) is 'Returns to a locked window what its lapsed leases held; the sum, in the budget''s unit.';
+comment on function preauth._give_back(bigint, timestamptz) is
+  'Returns to a locked window what the 200 of its lapsed leases that lapsed first held; the sum, in the budget''s unit; null when none has lapsed. A decision calls it until its request fits, so that its work is bounded by its need.';
 
 -- 040_internal/_hold.sql
 -- The lock is held and the decision made; the condition is the second of a pair of assertions: what does not fit is never added.
@@ -1664,23 +1693,27 @@ end
 $$;
 comment on function preauth._labels_errors(text, jsonb) is 'What is wrong with labels, as [{path, message}]; null when nothing is.';
 
--- 040_internal/_lease_fits_at.sql
-create function preauth._lease_fits_at(window_id bigint, shortfall bigint, new_lapses timestamptz[], new_amounts bigint[]) returns timestamptz
-language sql stable
+-- 040_internal/_lapses.sql
+create function preauth._lapses(slots preauth._slot[], lines preauth._line[], expiries timestamptz[]) returns preauth._lapse[]
+language plpgsql stable
 as $$
-  select min(f.lapses_at)
-  from (
-    select l.lapses_at, sum(l.amount) over (order by l.lapses_at) as freed
-    from (
-      select h.lapses_at, h.amount from preauth.hold_line as h
-      where h.window_id = _lease_fits_at.window_id and h.lapses_at is not null
+begin
+  return array(
+    select row(s.ordinality, l.lapses_at, sum(l.amount) over steps, count(*) over steps >= 256)::preauth._lapse
+    from unnest(slots) with ordinality as s
+    cross join lateral (
+      (select h.lapses_at, h.amount from preauth.hold_line as h
+       where h.window_id = s.window_id and h.lapses_at is not null
+       order by h.lapses_at limit 256)
       union all
-      select * from unnest(new_lapses, new_amounts)
-    ) as l (lapses_at, amount)
-  ) as f
-  where f.freed >= shortfall
+      select expiries[n.n], n.amount from unnest(lines) as n
+      where n.slot = s.ordinality and s.on_expiry = 'release' and expiries[n.n] is not null
+    ) as l
+    window steps as (partition by s.ordinality order by l.lapses_at));
+end
 $$;
-comment on function preauth._lease_fits_at(bigint, bigint, timestamptz[], bigint[]) is 'When enough leases of the window will have lapsed to free the shortfall, those about to be recorded included; null if never.';
+comment on function preauth._lapses(preauth._slot[], preauth._line[], timestamptz[]) is
+  'What the slots get back when: the first 256 leases of each, and those about to be recorded. expiries: by item.';
 
 -- 040_internal/_lifecycle_batch.sql
 create function preauth._lifecycle_batch(call text, items jsonb, actors text[], within text[]) returns setof preauth._answer
@@ -1861,9 +1894,13 @@ $$;
 comment on function preauth._lock_reservations(preauth._ask[]) is 'Locks the reservations of a batch in the order of their keys, so that one call at a time changes a reservation; the instant from which they are held.';
 
 -- 040_internal/_lock_slots.sql
+-- Two statements: the second one's snapshot is taken when the locks are held, so that budgets are read as they are then.
 create function preauth._lock_slots(routes preauth._route[], out slots preauth._slot[], out reserved bigint[])
 language plpgsql
 as $$
+declare
+  windows preauth.budget_window[] := array(
+    select w from preauth._lock_windows(array(select distinct unnest(r.window_ids) from unnest(routes) as r)) as w);
 begin
   select array_agg(s.slot order by (s.slot).window_id), array_agg(s.reserved order by (s.slot).window_id) into slots, reserved
   from (
@@ -1871,7 +1908,7 @@ begin
       w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount,
       preauth._capacity(b, w.limit_amount), preauth._capacity(b, b.limit_amount),
       w.settled, w.starts_at, w.ends_at, b.on_expiry)::preauth._slot as slot
-    from preauth._lock_windows(array(select distinct unnest(r.window_ids) from unnest(routes) as r)) as w
+    from unnest(windows) as w
     join preauth.budget as b on b.budget_id = w.budget_id
   ) as s;
 end
@@ -2073,27 +2110,33 @@ $$;
 comment on function preauth._numbered(preauth._ask, integer) is 'The ask with another place in its batch.';
 
 -- 040_internal/_open_accounts.sql
-create function preauth._open_accounts(account_ids text[], at timestamptz) returns void
+create function preauth._open_accounts(account_ids text[], at timestamptz) returns text[]
 language plpgsql
 as $$
 declare
+  opened text[];
   default_plan text := nullif(current_setting('preauth.default_plan', true), '');
   default_parent text := nullif(current_setting('preauth.default_parent', true), '');
 begin
   if default_plan is null then
-    return;
+    return array[]::text[];
   end if;
-  insert into preauth.account (account_id, parent_id, plan_id, path, time_zone, status, created_at)
-  select n.account_id, p.account_id, default_plan, n.account_id || coalesce(p.path, '{}'), coalesce(p.time_zone, 'UTC'), 'active', at
-  from unnest(account_ids) as n (account_id)
-  join preauth.plan as d on d.plan_id = default_plan
-  left join preauth.account as p on p.account_id = default_parent
-  where not exists (select from preauth.account as known where known.account_id = n.account_id)
-  order by n.account_id
-  on conflict do nothing;
+  with made as (
+    insert into preauth.account (account_id, parent_id, plan_id, path, time_zone, status, created_at)
+    select n.account_id, p.account_id, default_plan, n.account_id || coalesce(p.path, '{}'), coalesce(p.time_zone, 'UTC'), 'active', at
+    from unnest(account_ids) as n (account_id)
+    join preauth.plan as d on d.plan_id = default_plan
+    left join preauth.account as p on p.account_id = default_parent
+    where not exists (select from preauth.account as known where known.account_id = n.account_id)
+    order by n.account_id
+    on conflict do nothing
+    returning account_id
+  )
+  select array_agg(m.account_id) into opened from made as m;
+  return coalesce(opened, array[]::text[]);
 end
 $$;
-comment on function preauth._open_accounts(text[], timestamptz) is 'Creates the accounts not seen before under preauth.default_plan (and below preauth.default_parent), when that is set and exists.';
+comment on function preauth._open_accounts(text[], timestamptz) is 'Creates the accounts not seen before under preauth.default_plan (and below preauth.default_parent), when that is set and exists; those made now.';
 
 -- 040_internal/_open_verdict.sql
 create function preauth._open_verdict(r preauth.reservation, at timestamptz) returns text
@@ -2347,17 +2390,17 @@ create function preauth._prove_denials(
 language plpgsql
 as $$
 declare
-  expiries timestamptz[];
+  lapses preauth._lapse[];
 begin
   if not exists (select from unnest(rulings) as r where preauth._is_denial(r.verdict)) then
     return;
   end if;
-  expiries := array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n);
+  lapses := preauth._lapses(slots, lines, array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n));
   rulings := array(
     select case
       when preauth._is_denial(r.verdict) then row(r.n, r.verdict, r.option_no, r.slot, r.required, r.available, r.detail,
         preauth._denial(r, slots[r.slot],
-          case when r.slot is not null then preauth._fits_at(q.places, q.wanted, slots, reserved, lines, expiries, at) end, at))::preauth._ruling
+          case when r.slot is not null then preauth._fits_at(q.places, q.wanted, slots, reserved, lapses, at) end, at))::preauth._ruling
       else r
     end
     from unnest(rulings) as r
@@ -2796,7 +2839,7 @@ $$;
 comment on function preauth._retire_budget(bigint, text, text) is 'A budget stops applying to new calls; its windows and what they hold stay.';
 
 -- 040_internal/_routes.sql
-create function preauth._routes(asks preauth._ask[], out routes preauth._route[])
+create function preauth._routes(asks preauth._ask[], out routes preauth._route[], out opened text[])
 language plpgsql
 as $$
 declare
@@ -2810,7 +2853,7 @@ begin
   from (select distinct a.account_id, o.model
         from unnest(asks) as a cross join lateral preauth._options(a.body) as o
         where a.errors is null and (a.within is null or preauth._is_within(a.account_id, a.within))) as d;
-  perform preauth._open_accounts(account_ids, at);
+  opened := preauth._open_accounts(account_ids, at);
   for round in 1 .. 8 loop
     routes := preauth._find_routes(account_ids, models, at);
     select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, routes) as u;
@@ -2823,7 +2866,7 @@ begin
   perform preauth._raise('PA002', 'a budget window cannot be made', to_jsonb(unopened_ids));
 end
 $$;
-comment on function preauth._routes(preauth._ask[]) is 'The route of every (account, model) a batch asks for; accounts and windows met for the first time are made.';
+comment on function preauth._routes(preauth._ask[]) is 'The route of every (account, model) a batch asks for; accounts (opened) and windows met for the first time are made.';
 
 -- 040_internal/_settle.sql
 create function preauth._settle(asks preauth._ask[], at timestamptz) returns setof preauth._answer
@@ -3042,19 +3085,22 @@ $$;
 comment on function preauth._shortage_ruling(integer, smallint, integer, preauth._slot, bigint, bigint) is 'The denial of an item by the slot that cannot cover it.';
 
 -- 040_internal/_slot_fits_at.sql
-create function preauth._slot_fits_at(slot preauth._slot, reserved bigint, required bigint, at timestamptz, new_lapses timestamptz[], new_amounts bigint[]) returns timestamptz
+create function preauth._slot_fits_at(slot preauth._slot, place integer, reserved bigint, required bigint, at timestamptz, lapses preauth._lapse[]) returns timestamptz
 language sql stable
 as $$
   select case
     when required is null or required = 0 or slot.settled + reserved + required <= slot.capacity then at
     else least(
       case when isfinite(slot.ends_at) and required <= slot.next_capacity then slot.ends_at end,
-      case when required <= slot.capacity then
-        preauth._lease_fits_at(slot.window_id, slot.settled + reserved + required - slot.capacity, new_lapses, new_amounts) end)
+      case when required <= slot.capacity then (
+        select coalesce(
+          min(l.lapses_at) filter (where l.freed >= slot.settled + reserved + required - slot.capacity),
+          max(l.lapses_at) filter (where l.is_last))
+        from unnest(lapses) as l where l.slot = place) end)
   end
 $$;
-comment on function preauth._slot_fits_at(preauth._slot, bigint, bigint, timestamptz, timestamptz[], bigint[]) is
-  'The earliest instant at which the slot covers what is required if nothing else is spent: now, when leases lapse, or when the window ends; null if never.';
+comment on function preauth._slot_fits_at(preauth._slot, integer, bigint, bigint, timestamptz, preauth._lapse[]) is
+  'The earliest instant at which the slot covers what is required if nothing else is spent: now, when leases lapse, or when the window ends; null if never. Where more than 256 leases would have to lapse, the instant by which the first 256 have.';
 
 -- 040_internal/_spent.sql
 create function preauth._spent(amounts jsonb, unit text) returns bigint
@@ -3087,17 +3133,20 @@ create function preauth._take(asks preauth._ask[]) returns setof preauth._answer
 language plpgsql
 as $$
 declare
-  routes preauth._route[] := preauth._routes(asks);
+  routes preauth._route[];
+  opened text[];
   slots preauth._slot[];
   reserved bigint[];
   rulings preauth._ruling[];
   lines preauth._line[];
   at timestamptz;
 begin
+  select r.routes, r.opened into routes, opened from preauth._routes(asks) as r;
   select l.slots, l.reserved into slots, reserved from preauth._lock_slots(routes) as l;
   at := preauth._now();
   select d.reserved, d.rulings, d.lines into reserved, rulings, lines
   from preauth._decide(asks, routes, slots, at, reserved) as d;
+  perform preauth._close_unused_accounts(opened, asks, rulings);
   rulings := preauth._prove_denials(asks, routes, slots, reserved, lines, at, rulings);
   return query select * from preauth._reserve_answers(asks, routes, slots, reserved, rulings, lines,
     preauth._record(asks, rulings, lines, slots, at), at);

@@ -9,6 +9,7 @@ declare
   decided integer := 0;
   q record;
   short integer;
+  freed bigint;
   ruling preauth._ruling;
   first_ruling preauth._ruling;
 begin
@@ -21,8 +22,11 @@ begin
     if ruling.verdict is null then
       short := preauth._first_shortage(slots, reserved, q.places, q.wanted, q.enforced);
       while short is not null and slot_ids[q.places[short]] <> all (looked_back) loop
-        looked_back := looked_back || slot_ids[q.places[short]];
-        reserved[q.places[short]] := reserved[q.places[short]] - preauth._give_back(slot_ids[q.places[short]], at);
+        freed := preauth._give_back(slot_ids[q.places[short]], at);
+        if freed is null then
+          looked_back := looked_back || slot_ids[q.places[short]];
+        end if;
+        reserved[q.places[short]] := reserved[q.places[short]] - coalesce(freed, 0);
         short := preauth._first_shortage(slots, reserved, q.places, q.wanted, q.enforced);
       end loop;
       if short is not null then

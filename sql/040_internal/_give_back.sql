@@ -8,12 +8,15 @@ declare
     select row(l.request_id, l.account_id, l.position, 'lapsed', null)::preauth._closing
     from preauth.hold_line as l
     where l.window_id = _give_back.window_id and l.lapses_at <= at
+    order by l.lapses_at
+    limit 200
     for no key update skip locked);
 begin
   if cardinality(lapsed) = 0 then
-    return 0;
+    return null;
   end if;
   return (select coalesce(sum(c.amount), 0) from preauth._close_lines(lapsed, at) as c);
 end
 $$;
-comment on function preauth._give_back(bigint, timestamptz) is 'Returns to a locked window what its lapsed leases held; the sum, in the budget''s unit.';
+comment on function preauth._give_back(bigint, timestamptz) is
+  'Returns to a locked window what the 200 of its lapsed leases that lapsed first held; the sum, in the budget''s unit; null when none has lapsed. A decision calls it until its request fits, so that its work is bounded by its need.';

@@ -4,17 +4,17 @@ create function preauth._prove_denials(
 language plpgsql
 as $$
 declare
-  expiries timestamptz[];
+  lapses preauth._lapse[];
 begin
   if not exists (select from unnest(rulings) as r where preauth._is_denial(r.verdict)) then
     return;
   end if;
-  expiries := array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n);
+  lapses := preauth._lapses(slots, lines, array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n));
   rulings := array(
     select case
       when preauth._is_denial(r.verdict) then row(r.n, r.verdict, r.option_no, r.slot, r.required, r.available, r.detail,
         preauth._denial(r, slots[r.slot],
-          case when r.slot is not null then preauth._fits_at(q.places, q.wanted, slots, reserved, lines, expiries, at) end, at))::preauth._ruling
+          case when r.slot is not null then preauth._fits_at(q.places, q.wanted, slots, reserved, lapses, at) end, at))::preauth._ruling
       else r
     end
     from unnest(rulings) as r

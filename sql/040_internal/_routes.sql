@@ -1,4 +1,4 @@
-create function preauth._routes(asks preauth._ask[], out routes preauth._route[])
+create function preauth._routes(asks preauth._ask[], out routes preauth._route[], out opened text[])
 language plpgsql
 as $$
 declare
@@ -12,7 +12,7 @@ begin
   from (select distinct a.account_id, o.model
         from unnest(asks) as a cross join lateral preauth._options(a.body) as o
         where a.errors is null and (a.within is null or preauth._is_within(a.account_id, a.within))) as d;
-  perform preauth._open_accounts(account_ids, at);
+  opened := preauth._open_accounts(account_ids, at);
   for round in 1 .. 8 loop
     routes := preauth._find_routes(account_ids, models, at);
     select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, routes) as u;
@@ -25,4 +25,4 @@ begin
   perform preauth._raise('PA002', 'a budget window cannot be made', to_jsonb(unopened_ids));
 end
 $$;
-comment on function preauth._routes(preauth._ask[]) is 'The route of every (account, model) a batch asks for; accounts and windows met for the first time are made.';
+comment on function preauth._routes(preauth._ask[]) is 'The route of every (account, model) a batch asks for; accounts (opened) and windows met for the first time are made.';
