@@ -50,3 +50,19 @@ async def test_a_malformed_request_creates_no_account(free, clock):
     row = await free.one("reserve", request_id="r1", account_id="new", amounts={"tokens": "7"})
     assert row.status == 400
     assert await free.count("account") == 0
+
+
+async def test_a_refused_first_request_leaves_no_account_behind(free, clock):
+    before = await free.contents()
+    reply = await free.reserve("r1", "new", {"other": 1})
+    assert reply["status"] == 422
+    assert await free.contents() == before
+
+
+async def test_of_a_batch_only_the_accounts_that_were_decided_are_made(free, clock):
+    items = [
+        {"request_id": "r1", "account_id": "refused", "amounts": {"other": 1}},
+        {"request_id": "r2", "account_id": "decided", "amounts": tokens(1)},
+    ]
+    assert [row.status for row in await free.many("reserve", items)] == [422, 200]
+    assert await free.count("account", "account_id = 'refused'") == 0

@@ -115,3 +115,31 @@ async def test_a_raised_limit_next_window_is_what_a_retry_will_meet(ledger, cloc
     denial = await ledger.reserve("r2", "ann", tokens(50))
     assert denial["retry_after_ms"] == 12 * 3600 * 1000
     await assert_fits_exactly_then(ledger, clock, denial, 50)
+
+
+async def test_of_many_leases_only_as_many_lapse_as_the_request_needs(ledger, clock):
+    await ledger.grant("ann", 1000, on_expiry="release")
+    items = [
+        {"request_id": f"r{n}", "account_id": "ann", "amounts": tokens(2), "ttl_seconds": 60}
+        for n in range(500)
+    ]
+    await ledger.many("reserve", items)
+    clock.advance(seconds=61)
+    assert (await ledger.reserve("next", "ann", tokens(10)))["decision"] == "authorized"
+    given_back = await ledger.count("hold_line", "state = 'lapsed'")
+    assert 5 <= given_back <= 200
+    balance = await ledger.call("balance", account_id="ann")
+    assert balance["windows"][0]["reserved"] == 10
+
+
+async def test_the_wait_for_one_of_many_leases_is_exact_and_for_more_than_256_a_lower_bound(ledger, clock):
+    await ledger.grant("ann", 600, on_expiry="release")
+    for n in range(3):
+        items = [
+            {"request_id": f"{n}-{m}", "account_id": "ann", "amounts": tokens(1), "ttl_seconds": 60 + n}
+            for m in range(200)
+        ]
+        await ledger.many("reserve", items)
+    assert (await ledger.reserve("a", "ann", tokens(1)))["retry_after_ms"] == 60_000
+    assert (await ledger.reserve("b", "ann", tokens(201)))["retry_after_ms"] == 61_000
+    assert (await ledger.reserve("c", "ann", tokens(600)))["retry_after_ms"] == 61_000
