@@ -15,6 +15,9 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 export PYTHONNOUSERSITE := 1
+# pip asks rustc for its version, and a rustc that rustup manages would write into the home directory.
+export RUSTUP_HOME := $(CURDIR)/.cache/rustup
+export CARGO_HOME := $(CURDIR)/.cache/cargo
 export PYTEST_DEBUG_TEMPROOT := $(CURDIR)/.cache/tests
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --require-virtualenv
 

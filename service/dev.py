@@ -14,7 +14,7 @@ from service import migrate
 from service.admin_key import local_admin_key
 from service.app import create_app
 from service.examples import load_examples
-from service.postgres import PostgresServer
+from service.postgres import PostgresError, PostgresServer
 from service.serving import run_here
 from service.settings import Settings
 
@@ -100,16 +100,25 @@ def _postgres(settings: Settings) -> Iterator[str]:
         yield server.dsn
 
 
+def _started_again(server: PostgresServer) -> bool:
+    say("PostgreSQL ended unexpectedly: starting it again")
+    try:
+        server.start(end_with_thread=True)
+    except (PostgresError, OSError) as error:
+        say(f"it did not start: {error}")
+        return False
+    return True
+
+
 @contextmanager
 def _kept_alive(server: PostgresServer) -> Iterator[None]:
     """Start PostgreSQL again when somebody kills it."""
     stopping = threading.Event()
 
     def watch() -> None:
-        while not stopping.wait(LOOK_SECONDS):
-            if not server.running:
-                say("PostgreSQL ended unexpectedly: starting it again")
-                server.start(end_with_thread=True)
+        pause = LOOK_SECONDS
+        while not stopping.wait(pause):
+            pause = LOOK_SECONDS if server.running or _started_again(server) else min(pause * 2, 60)
 
     watcher = threading.Thread(target=watch, name="postgres-watch", daemon=True)
     watcher.start()

@@ -132,11 +132,18 @@ async def test_of_many_leases_only_as_many_lapse_as_the_request_needs(ledger, cl
     assert balance["windows"][0]["reserved"] == 10
 
 
-async def test_the_wait_for_one_of_many_leases_is_exact_and_for_more_than_256_a_lower_bound(ledger, clock):
+async def test_the_wait_for_one_of_many_leases_is_exact_and_for_more_than_256_a_lower_bound(
+    ledger, clock
+):
     await ledger.grant("ann", 600, on_expiry="release")
     for n in range(3):
         items = [
-            {"request_id": f"{n}-{m}", "account_id": "ann", "amounts": tokens(1), "ttl_seconds": 60 + n}
+            {
+                "request_id": f"{n}-{m}",
+                "account_id": "ann",
+                "amounts": tokens(1),
+                "ttl_seconds": 60 + n,
+            }
             for m in range(200)
         ]
         await ledger.many("reserve", items)
