@@ -9,12 +9,12 @@ from bench.harness.conditions import conditions
 from bench.harness.database import Database, database, work_dir
 from bench.harness.load import Load
 from bench.harness.measure import Contender, Results, interleave
-from bench.harness.memory import Memory, memory_of
 from bench.harness.options import Options, parse
 from bench.harness.report import Ratio, heading, measurements, ratios, table
 from bench.harness.seed import seed
 from bench.harness.servers import Server, preauth, reference
 from bench.harness.tools import need
+from bench.harness.tree import Memory, memory_of
 from bench.reference import FLOOR
 
 HOT = Load()
@@ -76,7 +76,7 @@ def measure(options: Options) -> tuple[Results, str, dict[str, Memory]]:
         told = conditions(made, options, "wrk with one thread, 64 clients, one worker each")
         results = interleave(contenders(servers), options)
         used = {"Preauth, one worker": memory_of(servers["preauth"].pid)}
-        used["PostgreSQL"] = memory_of(made.server.pid or 0)
+        used["PostgreSQL"] = memory_of(made.pid)
         return results, f"{told} {made.mismatches()}.", used
 
 

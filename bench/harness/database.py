@@ -42,6 +42,11 @@ class Database:
     def dsn(self) -> str:
         return self.server.dsn_for(self.name)
 
+    @property
+    def pid(self) -> int:
+        """The postmaster's."""
+        return self.server.pid or 0
+
     def connect(self) -> psycopg.Connection[Any]:
         return psycopg.connect(self.dsn, autocommit=True)
 

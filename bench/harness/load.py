@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bench.harness.measure import Sample
 from bench.harness.servers import Server
+from bench.harness.tree import processor_seconds
 
 __all__ = ["Load", "run"]
 
@@ -30,15 +31,24 @@ class Load:
 
 def run(server: Server, load: Load, seconds: int) -> Sample:
     """One trial. A single answer that is not 2xx makes it invalid."""
+    before = [processor_seconds(pid) for pid in (server.pid, server.store)]
     said = _wrk(server, load, seconds)
+    used = [processor_seconds(pid) for pid in (server.pid, server.store)]
     found = re.search(r"RESULT (\d+) (\d+) (\d+) (\d+) (\d+)", said)
     if found is None:
         raise RuntimeError(f"wrk: {said}")
     requests, microseconds, errors, p50, p99 = map(int, found.groups())
     if errors or not requests:
         raise RuntimeError(f"{errors} of {requests} answers were no success: {said}")
-    per_second = requests * load.batch / (microseconds / 1e6)
-    return Sample(per_second, p50_ms=p50 / 1000, p99_ms=p99 / 1000)
+    calls = requests * load.batch
+    each = [(after - start) * 1e6 / calls for start, after in zip(before, used, strict=True)]
+    return Sample(
+        calls / (microseconds / 1e6),
+        p50_ms=p50 / 1000,
+        p99_ms=p99 / 1000,
+        server_us=each[0],
+        store_us=each[1],
+    )
 
 
 def _wrk(server: Server, load: Load, seconds: int) -> str:

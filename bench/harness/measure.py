@@ -20,6 +20,9 @@ class Sample:
     p99_ms: float | None = None
     wal_bytes: float | None = None
     """Write-ahead log for each of what is counted."""
+    server_us: float | None = None
+    store_us: float | None = None
+    """Processor time for each: of the service and of the database behind it."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from bench.harness.database import Database
 from bench.harness.measure import Sample
 from bench.harness.seed import AMOUNT, TTL_SECONDS
+from bench.harness.tree import processor_seconds
 from service.postgres.binaries import embedded_bin_dir
 
 __all__ = ["ORDERED_IDS", "Script", "batch", "run"]
@@ -50,7 +51,7 @@ def batch(count: int, ids: str = INDEPENDENT_IDS) -> dict[str, str]:
 
 def run(script: Script, database: Database, seconds: int) -> Sample:
     """One trial."""
-    before = database.wal_position()
+    before, used = database.wal_position(), processor_seconds(database.pid)
     with tempfile.NamedTemporaryFile("w", suffix=".sql") as file:
         file.write(script.text)
         file.flush()
@@ -59,10 +60,12 @@ def run(script: Script, database: Database, seconds: int) -> Sample:
     failed = _found(r"failed transactions: (\d+)", said)
     if failed != "0":
         raise RuntimeError(f"pgbench: {failed} transactions failed")
+    done = max(1, transactions * script.counts)
     return Sample(
         float(_found(r"tps = ([\d.]+)", said)) * script.counts,
         mean_ms=float(_found(r"latency average = ([\d.]+)", said)),
-        wal_bytes=(database.wal_position() - before) / max(1, transactions * script.counts),
+        wal_bytes=(database.wal_position() - before) / done,
+        store_us=(processor_seconds(database.pid) - used) * 1e6 / done,
     )
 
 

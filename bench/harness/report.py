@@ -13,6 +13,8 @@ FIELDS = {
     "p50 ms": "p50_ms",
     "p99 ms": "p99_ms",
     "WAL bytes each": "wal_bytes",
+    "service CPU µs": "server_us",
+    "database CPU µs": "store_us",
 }
 
 

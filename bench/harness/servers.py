@@ -31,6 +31,8 @@ class Server:
 
     port: int
     pid: int
+    store: int
+    """The pid of its database."""
     key: str = "none"
 
     @property
@@ -81,7 +83,7 @@ def preauth(database: Database, directory: Path, **settings: str) -> Iterator[Se
     command = [sys.executable, "-m", "service.cli", "serve"]
     log = directory / f"preauth-{port}.log"
     with serving(command, port, log, environment) as pid:
-        yield checked(Server(port, pid, key), log)
+        yield checked(Server(port, pid, database.pid, key), log)
 
 
 @contextmanager
@@ -98,7 +100,7 @@ def reference(
     log = directory / f"{module}-{port}.log"
     dsn = {"BENCH_DATABASE_URL": database.dsn}
     with serving(command, port, log, {**dsn, **(environment or {})}) as pid:
-        yield checked(Server(port, pid), log)
+        yield checked(Server(port, pid, database.pid), log)
 
 
 def free_port() -> int:

@@ -1,10 +1,13 @@
-"""Memory of a process and all below it."""
+"""Memory and processor time of a process and all below it."""
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Memory", "memory_of"]
+__all__ = ["Memory", "memory_of", "processor_seconds"]
+
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -27,18 +30,28 @@ def memory_of(root: int) -> Memory:
     )
 
 
+def processor_seconds(root: int) -> float:
+    """Used so far, also by children that have ended."""
+    return sum(sum(map(int, _stat(pid)[11:15])) for pid in (root, *_below(root))) / TICKS
+
+
 def _below(root: int) -> list[int]:
     children: dict[int, list[int]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        children.setdefault(int(fields[1]), []).append(int(path.parent.name))
+        pid = int(path.parent.name)
+        children.setdefault(int(_stat(pid)[1]), []).append(pid)
     found = list(children.get(root, []))
     for pid in found:
         found.extend(children.get(pid, []))
     return found
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields after the name; zeros for a process that is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ["0"] * 50
 
 
 def _kilobytes(pid: int, file: str, name: str) -> int | None:

@@ -20,13 +20,13 @@ REDIS = {
 @contextmanager
 def budget_cap(durability: str, directory: Path) -> Iterator[Server]:
     """llm-budget-cap behind Node's http, on a Redis of its own."""
-    with _redis(REDIS[durability], directory) as redis_port:
+    with _redis(REDIS[durability], directory) as (redis_port, redis):
         port = free_port()
         environment = {"BENCH_PORT": str(port), "BENCH_REDIS_PORT": str(redis_port)}
         log = directory / f"node-{port}.log"
         command = ["node", str(NODE / "server.js")]
         with serving(command, port, log, {**environment, "NODE_ENV": "production"}) as pid:
-            yield checked(Server(port, pid), log)
+            yield checked(Server(port, pid, redis), log)
 
 
 @contextmanager
@@ -39,12 +39,12 @@ def credit_ledger(database: Database, directory: Path) -> Iterator[Server]:
 
 
 @contextmanager
-def _redis(options: tuple[str, ...], directory: Path) -> Iterator[int]:
+def _redis(options: tuple[str, ...], directory: Path) -> Iterator[tuple[int, int]]:
     port = free_port()
     data = directory / f"redis-{port}"
     data.mkdir()
     command = [
         "redis-server", "--bind", "127.0.0.1", "--port", str(port), "--dir", str(data), *options,
     ]  # fmt: skip
-    with serving(command, port, directory / f"redis-{port}.log"):
-        yield port
+    with serving(command, port, directory / f"redis-{port}.log") as pid:
+        yield port, pid
