@@ -42,7 +42,7 @@ create type preauth._slot as (
   on_expiry text
 );
 comment on type preauth._slot is
-  'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; 2^53-1 where nothing else bounds it); next_capacity: the same of the next window.';
+  'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; preauth._most_counted() where nothing else bounds it); next_capacity: the same of the next window.';
 
 create type preauth._line as (
   n integer,

@@ -57,7 +57,7 @@ create type preauth._slot as (
   on_expiry text
 );
 comment on type preauth._slot is
-  'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; 2^53-1 where nothing else bounds it); next_capacity: the same of the next window.';
+  'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; preauth._most_counted() where nothing else bounds it); next_capacity: the same of the next window.';
 
 create type preauth._line as (
   n integer,
@@ -238,8 +238,8 @@ create table preauth.budget_window (
   constraint budget_window_starts_once unique (account_id, budget_id, starts_at),
   constraint budget_window_ordinal_once unique (account_id, budget_id, ordinal),
   constraint budget_window_runs_forward check (starts_at < ends_at),
-  constraint budget_window_reserved_range check (reserved between 0 and 1000000000000000000),
-  constraint budget_window_settled_range check (settled between -8000000000000000000 and 8000000000000000000),
+  constraint budget_window_reserved_range check (reserved between 0 and 2000000000000000000),
+  constraint budget_window_settled_range check (settled between -7000000000000000000 and 7000000000000000000),
   constraint budget_window_limit_range check (limit_amount between 0 and 9007199254740991)
 ) with (fillfactor = 50);
 create index budget_window_of_budget on preauth.budget_window (budget_id, ends_at);
@@ -846,11 +846,11 @@ create function preauth._capacity(budget preauth.budget, limit_amount bigint) re
 language sql stable
 as $$
   select case budget.enforcement
-    when 'observe' then preauth._max_amount()
-    else least(limit_amount + budget.overdraft_amount, preauth._max_amount())
+    when 'observe' then preauth._most_counted()
+    else least(limit_amount + budget.overdraft_amount, preauth._most_counted())
   end
 $$;
-comment on function preauth._capacity(preauth.budget, bigint) is 'The most that settled + reserved may reach by a decision, in the budget''s unit: 2^53-1, the most a window counts to, where the limit is null or the budget only observes.';
+comment on function preauth._capacity(preauth.budget, bigint) is 'The most that settled + reserved may reach by a decision, in the budget''s unit: preauth._most_counted() where the limit is null or the budget only observes.';
 
 -- 040_internal/_change_body_errors.sql
 create function preauth._change_body_errors(body jsonb) returns jsonb
@@ -1320,7 +1320,7 @@ as $$
 begin
   for k in 1 .. cardinality(places) loop
     if wanted[k] > 0 and slots[places[k]].settled + reserved[places[k]] + wanted[k]
-        > (case when enforced then slots[places[k]].capacity else preauth._max_amount() end) then
+        > (case when enforced then slots[places[k]].capacity else preauth._most_counted() end) then
       return k;
     end if;
   end loop;
@@ -1466,7 +1466,7 @@ begin
   select array_agg(w.window_id), array_agg(w.amount), array_agg(w.capacity) into window_ids, amounts, capacities
   from (
     select slots[l.slot].window_id as window_id, sum(l.amount)::bigint as amount,
-      case when bool_or(coalesce((a.body ->> 'record')::boolean, false)) then preauth._max_amount() else slots[l.slot].capacity end as capacity
+      case when bool_or(coalesce((a.body ->> 'record')::boolean, false)) then preauth._most_counted() else slots[l.slot].capacity end as capacity
     from unnest(lines) as l
     join unnest(asks) as a on a.n = l.n
     group by l.slot
@@ -1768,7 +1768,7 @@ as $$
           when 'accept_overage' then format('Reservation %s has no refused overage to accept.', ask.request_id)
           else format('Reservation %s was settled with other usage; nothing was changed.', ask.request_id) end
         when 'settlement_exceeds_hold' then format('The usage of reservation %s exceeds its hold, which stays until a person resolves it.', ask.request_id)
-        when 'amount_out_of_range' then format('A budget window of reservation %s would pass 3000000000000000000.', ask.request_id)
+        when 'amount_out_of_range' then format('A budget window of reservation %s would pass %s.', ask.request_id, preauth._most_counted())
         when 'amount_missing' then format('Reservation %s holds %s, and the usage does not say how many.', ask.request_id, more)
       end,
       jsonb_strip_nulls(jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id, 'unit', more)))
@@ -1993,17 +1993,18 @@ end
 $$;
 comment on function preauth._mark_unknown(preauth._ask, timestamptz) is 'The provider may or may not have billed: the hold is kept, leases included, until it is settled or resolved.';
 
--- 040_internal/_max_amount.sql
-create function preauth._max_amount() returns bigint
-language sql stable
-as $$ select 9007199254740991 $$;
-comment on function preauth._max_amount() is '2^53-1: the largest amount that every JSON client reads exactly.';
-
 -- 040_internal/_may_close.sql
 create function preauth._may_close(state text, next_state text) returns boolean
 language sql stable
 as $$ select state = 'held' or (state in ('released', 'lapsed') and next_state = 'settled') $$;
 comment on function preauth._may_close(text, text) is 'A held line may be settled, released or lapse; what was given back may still be settled, late. A settled line never changes.';
+
+-- 040_internal/_most_counted.sql
+create function preauth._most_counted() returns bigint
+language sql immutable
+as $$ select 2000000000000000000 $$;
+comment on function preauth._most_counted() is
+  'What a window counts to where nothing else bounds it, in the budget''s unit: 222 times the largest amount, and far enough below 2^63 that no sum overflows.';
 
 -- 040_internal/_move.sql
 create function preauth._move(closed preauth._closed[]) returns setof preauth._closed
@@ -2940,7 +2941,7 @@ as $$
       min(b.unit) filter (where preauth._spent(u.amounts, b.unit) is null) as missing_unit,
       coalesce(bool_or(h.state = 'held' and not coalesce(h.lapses_at <= at, false)
         and b.overage = 'reject' and preauth._spent(u.amounts, b.unit) > h.amount), false) as exceeds,
-      coalesce(bool_or(h.state <> 'settled' and w.settled + preauth._spent(u.amounts, b.unit) > 3000000000000000000), false) as uncountable
+      coalesce(bool_or(h.state <> 'settled' and w.settled + preauth._spent(u.amounts, b.unit) > preauth._most_counted()), false) as uncountable
     from preauth.hold_line as h
     join preauth.budget_window as w on w.window_id = h.window_id
     join preauth.budget as b on b.budget_id = w.budget_id

@@ -17,8 +17,8 @@ create table preauth.budget_window (
   constraint budget_window_starts_once unique (account_id, budget_id, starts_at),
   constraint budget_window_ordinal_once unique (account_id, budget_id, ordinal),
   constraint budget_window_runs_forward check (starts_at < ends_at),
-  constraint budget_window_reserved_range check (reserved between 0 and 1000000000000000000),
-  constraint budget_window_settled_range check (settled between -8000000000000000000 and 8000000000000000000),
+  constraint budget_window_reserved_range check (reserved between 0 and 2000000000000000000),
+  constraint budget_window_settled_range check (settled between -7000000000000000000 and 7000000000000000000),
   constraint budget_window_limit_range check (limit_amount between 0 and 9007199254740991)
 ) with (fillfactor = 50);
 create index budget_window_of_budget on preauth.budget_window (budget_id, ends_at);

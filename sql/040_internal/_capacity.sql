@@ -2,8 +2,8 @@ create function preauth._capacity(budget preauth.budget, limit_amount bigint) re
 language sql stable
 as $$
   select case budget.enforcement
-    when 'observe' then preauth._max_amount()
-    else least(limit_amount + budget.overdraft_amount, preauth._max_amount())
+    when 'observe' then preauth._most_counted()
+    else least(limit_amount + budget.overdraft_amount, preauth._most_counted())
   end
 $$;
-comment on function preauth._capacity(preauth.budget, bigint) is 'The most that settled + reserved may reach by a decision, in the budget''s unit: 2^53-1, the most a window counts to, where the limit is null or the budget only observes.';
+comment on function preauth._capacity(preauth.budget, bigint) is 'The most that settled + reserved may reach by a decision, in the budget''s unit: preauth._most_counted() where the limit is null or the budget only observes.';

@@ -4,7 +4,7 @@ as $$
 begin
   for k in 1 .. cardinality(places) loop
     if wanted[k] > 0 and slots[places[k]].settled + reserved[places[k]] + wanted[k]
-        > (case when enforced then slots[places[k]].capacity else preauth._max_amount() end) then
+        > (case when enforced then slots[places[k]].capacity else preauth._most_counted() end) then
       return k;
     end if;
   end loop;

@@ -12,7 +12,7 @@ begin
   select array_agg(w.window_id), array_agg(w.amount), array_agg(w.capacity) into window_ids, amounts, capacities
   from (
     select slots[l.slot].window_id as window_id, sum(l.amount)::bigint as amount,
-      case when bool_or(coalesce((a.body ->> 'record')::boolean, false)) then preauth._max_amount() else slots[l.slot].capacity end as capacity
+      case when bool_or(coalesce((a.body ->> 'record')::boolean, false)) then preauth._most_counted() else slots[l.slot].capacity end as capacity
     from unnest(lines) as l
     join unnest(asks) as a on a.n = l.n
     group by l.slot

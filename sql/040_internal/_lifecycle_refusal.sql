@@ -15,7 +15,7 @@ as $$
           when 'accept_overage' then format('Reservation %s has no refused overage to accept.', ask.request_id)
           else format('Reservation %s was settled with other usage; nothing was changed.', ask.request_id) end
         when 'settlement_exceeds_hold' then format('The usage of reservation %s exceeds its hold, which stays until a person resolves it.', ask.request_id)
-        when 'amount_out_of_range' then format('A budget window of reservation %s would pass 3000000000000000000.', ask.request_id)
+        when 'amount_out_of_range' then format('A budget window of reservation %s would pass %s.', ask.request_id, preauth._most_counted())
         when 'amount_missing' then format('Reservation %s holds %s, and the usage does not say how many.', ask.request_id, more)
       end,
       jsonb_strip_nulls(jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id, 'unit', more)))

@@ -13,7 +13,7 @@ as $$
       min(b.unit) filter (where preauth._spent(u.amounts, b.unit) is null) as missing_unit,
       coalesce(bool_or(h.state = 'held' and not coalesce(h.lapses_at <= at, false)
         and b.overage = 'reject' and preauth._spent(u.amounts, b.unit) > h.amount), false) as exceeds,
-      coalesce(bool_or(h.state <> 'settled' and w.settled + preauth._spent(u.amounts, b.unit) > 3000000000000000000), false) as uncountable
+      coalesce(bool_or(h.state <> 'settled' and w.settled + preauth._spent(u.amounts, b.unit) > preauth._most_counted()), false) as uncountable
     from preauth.hold_line as h
     join preauth.budget_window as w on w.window_id = h.window_id
     join preauth.budget as b on b.budget_id = w.budget_id

@@ -5,23 +5,43 @@ import pytest
 from tests.support.checks import assert_denied, assert_problem
 from tests.support.money import MAX_AMOUNT, tokens
 
-
-@pytest.mark.parametrize(
-    ("limit", "more"), [(None, {}), (10, {"enforcement": "observe"})], ids=["unlimited", "observed"]
-)
-async def test_a_window_without_a_bound_counts_to_the_largest_exact_number_and_then_denies(
-    ledger, clock, limit, more
-):
-    await ledger.grant("ann", limit, **more)
-    assert (await ledger.reserve("r1", "ann", tokens(MAX_AMOUNT)))["decision"] == "authorized"
-    assert_denied(await ledger.reserve("r2", "ann", tokens(1)), "budget_exhausted", required=1)
+MOST_COUNTED = 2 * 10**18
 
 
-async def test_spend_that_has_happened_is_recorded_up_to_that_number(ledger, clock):
+@pytest.fixture(params=["unlimited", "observed"])
+async def open_window(request, ledger, clock):
+    """An account whose only budget denies nothing."""
+    if request.param == "unlimited":
+        await ledger.grant("ann", None)
+    else:
+        await ledger.grant("ann", 10, enforcement="observe")
+    return ledger
+
+
+async def test_the_largest_amount_shuts_nobody_out_of_a_window_that_denies_nothing(open_window):
+    for n in range(3):
+        reply = await open_window.reserve(f"r{n}", "ann", tokens(MAX_AMOUNT))
+        assert reply["decision"] == "authorized"
+    assert (await open_window.charge("c", "ann", tokens(1), record=True))[
+        "decision"
+    ] == "authorized"
+
+
+async def test_hundreds_of_largest_amounts_are_denied_in_the_end_and_nothing_overflows(open_window):
+    items = [
+        {"request_id": f"r{n}", "account_id": "ann", "amounts": tokens(MAX_AMOUNT)}
+        for n in range(300)
+    ]
+    rows = await open_window.many("reserve", items)
+    assert sum(row.status == 200 for row in rows) == MOST_COUNTED // MAX_AMOUNT
+    assert_denied(rows[-1].body, "budget_exhausted", required=MAX_AMOUNT)
+
+
+async def test_spend_that_has_happened_is_recorded_however_large(ledger, clock):
     await ledger.grant("ann", 10)
-    reply = await ledger.charge("c1", "ann", tokens(MAX_AMOUNT), record=True)
-    assert (reply["decision"], reply["recorded"]) == ("authorized", True)
-    assert_denied(await ledger.charge("c2", "ann", tokens(1), record=True), "budget_exhausted")
+    for n in range(3):
+        reply = await ledger.charge(f"c{n}", "ann", tokens(MAX_AMOUNT), record=True)
+        assert (reply["decision"], reply["recorded"]) == ("authorized", True)
 
 
 async def test_overages_that_no_window_can_count_are_refused_and_neighbours_go_on(ledger, clock):
@@ -35,5 +55,4 @@ async def test_overages_that_no_window_can_count_are_refused_and_neighbours_go_o
     refused = [row for row in rows if row.status != 200]
     assert refused
     assert_problem(refused[0].body, 422, "amount_out_of_range")
-    other = await ledger.reserve("next", "ann", tokens(1))
-    assert_denied(other, "budget_exhausted")
+    assert_denied(await ledger.reserve("next", "ann", tokens(1)), "budget_exhausted")

@@ -1,0 +1,5 @@
+create function preauth._most_counted() returns bigint
+language sql immutable
+as $$ select 2000000000000000000 $$;
+comment on function preauth._most_counted() is
+  'What a window counts to where nothing else bounds it, in the budget''s unit: 222 times the largest amount, and far enough below 2^63 that no sum overflows.';
