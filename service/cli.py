@@ -51,7 +51,8 @@ def dev() -> None:
 
 @main.command()
 @click.option("--migrate", "first", is_flag=True, help="Migrate before serving.")
-def serve(first: bool) -> None:
+@click.option("--workers", type=click.IntRange(1, 128), help="Processes; PREAUTH_WORKERS.")
+def serve(first: bool, workers: int | None) -> None:
     """Run the service on PREAUTH_DATABASE_URL, once that is at head."""
     from service.migrate import upgrade
     from service.serving import run_workers, wait_for_head
@@ -62,7 +63,7 @@ def serve(first: bool) -> None:
     if first:
         upgrade(settings.database_url)
     wait_for_head(settings.database_url)
-    run_workers(settings)
+    run_workers(settings, workers or settings.workers)
 
 
 @main.command()

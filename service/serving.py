@@ -1,5 +1,6 @@
 """Running the application under uvicorn: in this process for dev, in several for production."""
 
+import multiprocessing
 import os
 import socket
 import tempfile
@@ -14,14 +15,16 @@ import uvicorn
 from litestar import Litestar
 
 from service import migrate
+from service.app import create_app
 from service.corked import CorkedProtocol
+from service.postgres.processes import end_with_parent
 from service.settings import Settings
 
-__all__ = ["run_here", "run_workers", "wait_for_head"]
+__all__ = ["run_here", "run_workers", "wait_for_head", "worker_app"]
 
 WAIT_SECONDS = 1.0
 SAY_EVERY = 10
-APPLICATION = "service.app:create_app"
+APPLICATION = "service.serving:worker_app"
 METRICS_DIR = "PROMETHEUS_MULTIPROC_DIR"
 
 
@@ -44,10 +47,18 @@ def run_here(app: Litestar, settings: Settings, announce: Callable[[], None]) ->
     _Announcing(config, announce).run()
 
 
-def run_workers(settings: Settings) -> None:
-    """Serve in ``settings.workers`` processes, each with an application of its own."""
-    with _shared_metrics(settings.workers):
-        uvicorn.run(APPLICATION, factory=True, workers=settings.workers, **_options(settings))
+def run_workers(settings: Settings, workers: int) -> None:
+    """Serve in so many processes, each with an application of its own."""
+    with _shared_metrics(workers):
+        uvicorn.run(APPLICATION, factory=True, workers=workers, **_options(settings))
+
+
+def worker_app() -> Litestar:
+    """The application of one process of several: it ends when their supervisor is killed."""
+    arrange = end_with_parent()
+    if arrange is not None and multiprocessing.parent_process() is not None:
+        arrange()
+    return create_app()
 
 
 @contextmanager

@@ -946,16 +946,20 @@ begin
   if cardinality(opened) = 0 then
     return;
   end if;
-  delete from preauth.account as a
-  where a.account_id = any (opened)
-    and not exists (
-      select from unnest(asks) as k
-      join unnest(rulings) as r on r.n = k.n
-      where k.account_id = a.account_id and (r.verdict = 'authorized' or preauth._is_denial(r.verdict)));
+  with unused as (
+    delete from preauth.account as a
+    where a.account_id = any (opened)
+      and not exists (
+        select from unnest(asks) as k
+        join unnest(rulings) as r on r.n = k.n
+        where k.account_id = a.account_id and (r.verdict = 'authorized' or preauth._is_denial(r.verdict)))
+    returning a.account_id
+  )
+  delete from preauth.budget_window as w using unused as u where w.account_id = u.account_id;
 end
 $$;
 comment on function preauth._close_unused_accounts(text[], preauth._ask[], preauth._ruling[]) is
-  'Takes back the accounts that this batch has made and none of whose requests was decided: a refusal writes nothing.';
+  'Takes back the accounts (and their windows) that this batch has made and none of whose requests was decided: a refusal writes nothing.';
 
 -- 040_internal/_current_headers.sql
 create function preauth._current_headers(account_id text, model text, at timestamptz) returns json
@@ -1011,7 +1015,7 @@ begin
       q.option_no, null, null, null, q.missing_unit, null);
     if ruling.verdict is null then
       short := preauth._first_shortage(slots, reserved, q.places, q.wanted, q.enforced);
-      while short is not null and slot_ids[q.places[short]] <> all (looked_back) loop
+      while short is not null and slot_ids[q.places[short]] <> all (looked_back) and q.wanted[short] <= slots[q.places[short]].capacity loop
         freed := preauth._give_back(slot_ids[q.places[short]], at);
         if freed is null then
           looked_back := looked_back || slot_ids[q.places[short]];
@@ -1407,7 +1411,7 @@ declare
     from preauth.hold_line as l
     where l.window_id = _give_back.window_id and l.lapses_at <= at
     order by l.lapses_at
-    limit 200
+    limit 1000
     for no key update skip locked);
 begin
   if cardinality(lapsed) = 0 then
@@ -1417,7 +1421,7 @@ begin
 end
 $$;
 comment on function preauth._give_back(bigint, timestamptz) is
-  'Returns to a locked window what the 200 of its lapsed leases that lapsed first held; the sum, in the budget''s unit; null when none has lapsed. A decision calls it until its request fits, so that its work is bounded by its need.';
+  'Returns to a locked window what the 1000 of its lapsed leases that lapsed first held; the sum, in the budget''s unit; null when none has lapsed. A decision calls it until its request fits, so that its work is bounded by its need.';
 
 -- 040_internal/_hold.sql
 -- The lock is held and the decision made; the condition is the second of a pair of assertions: what does not fit is never added.
@@ -1704,21 +1708,25 @@ language plpgsql stable
 as $$
 begin
   return array(
-    select row(s.ordinality, l.lapses_at, sum(l.amount) over steps, count(*) over steps >= 256)::preauth._lapse
-    from unnest(slots) with ordinality as s
-    cross join lateral (
-      (select h.lapses_at, h.amount from preauth.hold_line as h
-       where h.window_id = s.window_id and h.lapses_at is not null
-       order by h.lapses_at limit 256)
-      union all
-      select expiries[n.n], n.amount from unnest(lines) as n
-      where n.slot = s.ordinality and s.on_expiry = 'release' and expiries[n.n] is not null
+    select row(l.place, l.lapses_at, l.freed, l.step = 256)::preauth._lapse
+    from (
+      select s.ordinality as place, l.lapses_at, sum(l.amount) over steps as freed, row_number() over steps as step
+      from unnest(slots) with ordinality as s
+      cross join lateral (
+        (select h.lapses_at, h.amount from preauth.hold_line as h
+         where h.window_id = s.window_id and h.lapses_at is not null
+         order by h.lapses_at limit 256)
+        union all
+        select expiries[n.n], n.amount from unnest(lines) as n
+        where n.slot = s.ordinality and s.on_expiry = 'release' and expiries[n.n] is not null
+      ) as l
+      window steps as (partition by s.ordinality order by l.lapses_at rows unbounded preceding)
     ) as l
-    window steps as (partition by s.ordinality order by l.lapses_at));
+    where l.step <= 256);
 end
 $$;
 comment on function preauth._lapses(preauth._slot[], preauth._line[], timestamptz[]) is
-  'What the slots get back when: the first 256 leases of each, and those about to be recorded. expiries: by item.';
+  'What the slots get back when: the first 256 leases of each, those about to be recorded among them. expiries: by item.';
 
 -- 040_internal/_lifecycle_batch.sql
 create function preauth._lifecycle_batch(call text, items jsonb, actors text[], within text[]) returns setof preauth._answer

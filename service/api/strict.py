@@ -37,13 +37,16 @@ def decode(model: type[Model], headers: Headers, body: bytes) -> tuple[Model, st
 
 
 def check(model: type[Model], value: Any) -> Model:
-    """Validate what was parsed.
+    """Validate what was parsed; a key that came twice is refused too.
 
     Raises:
         Problem: 400 ``malformed``, naming the fields.
     """
     try:
+        _refuse_ambiguous(value)
         return model.model_validate(value)
+    except RecursionError:
+        raise malformed([Fault("", "nested too deeply")]) from None
     except ValidationError as error:
         raise malformed(list(_faults(error, value))) from None
 
@@ -80,7 +83,6 @@ def _json(body: bytes) -> tuple[str, Any]:
     try:
         text = body.decode("utf-8")
         value = _parse(text)
-        _refuse_ambiguous(value)
     except UnicodeDecodeError:
         raise malformed([Fault("", "the body is not UTF-8")]) from None
     except json.JSONDecodeError as error:

@@ -5,13 +5,17 @@ begin
   if cardinality(opened) = 0 then
     return;
   end if;
-  delete from preauth.account as a
-  where a.account_id = any (opened)
-    and not exists (
-      select from unnest(asks) as k
-      join unnest(rulings) as r on r.n = k.n
-      where k.account_id = a.account_id and (r.verdict = 'authorized' or preauth._is_denial(r.verdict)));
+  with unused as (
+    delete from preauth.account as a
+    where a.account_id = any (opened)
+      and not exists (
+        select from unnest(asks) as k
+        join unnest(rulings) as r on r.n = k.n
+        where k.account_id = a.account_id and (r.verdict = 'authorized' or preauth._is_denial(r.verdict)))
+    returning a.account_id
+  )
+  delete from preauth.budget_window as w using unused as u where w.account_id = u.account_id;
 end
 $$;
 comment on function preauth._close_unused_accounts(text[], preauth._ask[], preauth._ruling[]) is
-  'Takes back the accounts that this batch has made and none of whose requests was decided: a refusal writes nothing.';
+  'Takes back the accounts (and their windows) that this batch has made and none of whose requests was decided: a refusal writes nothing.';

@@ -21,7 +21,7 @@ begin
       q.option_no, null, null, null, q.missing_unit, null);
     if ruling.verdict is null then
       short := preauth._first_shortage(slots, reserved, q.places, q.wanted, q.enforced);
-      while short is not null and slot_ids[q.places[short]] <> all (looked_back) loop
+      while short is not null and slot_ids[q.places[short]] <> all (looked_back) and q.wanted[short] <= slots[q.places[short]].capacity loop
         freed := preauth._give_back(slot_ids[q.places[short]], at);
         if freed is null then
           looked_back := looked_back || slot_ids[q.places[short]];

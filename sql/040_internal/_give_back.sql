@@ -9,7 +9,7 @@ declare
     from preauth.hold_line as l
     where l.window_id = _give_back.window_id and l.lapses_at <= at
     order by l.lapses_at
-    limit 200
+    limit 1000
     for no key update skip locked);
 begin
   if cardinality(lapsed) = 0 then
@@ -19,4 +19,4 @@ begin
 end
 $$;
 comment on function preauth._give_back(bigint, timestamptz) is
-  'Returns to a locked window what the 200 of its lapsed leases that lapsed first held; the sum, in the budget''s unit; null when none has lapsed. A decision calls it until its request fits, so that its work is bounded by its need.';
+  'Returns to a locked window what the 1000 of its lapsed leases that lapsed first held; the sum, in the budget''s unit; null when none has lapsed. A decision calls it until its request fits, so that its work is bounded by its need.';

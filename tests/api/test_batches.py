@@ -77,3 +77,12 @@ async def test_a_bound_key_is_held_to_its_subtree_item_by_item(api: Api) -> None
     key = await api.key("spend", "a")
     entries = (await api.post("/reserve", [item(1), item(2) | {"account_id": "b"}], key=key)).json()
     assert [entry["status"] for entry in entries] == [200, 403]
+
+
+async def test_a_key_that_comes_twice_in_an_item_fails_that_item_alone(api: Api) -> None:
+    await api.grant("a")
+    good = b'{"request_id":"r1","account_id":"a","amounts":{"tokens":1}}'
+    twice = b'{"request_id":"r2","account_id":"a","account_id":"b","amounts":{"tokens":1}}'
+    entries = (await api.post("/reserve", b"[" + good + b"," + twice + b"]")).json()
+    assert [entry["status"] for entry in entries] == [200, 400]
+    assert entries[1]["body"]["errors"] == [{"path": "account_id", "message": "appears twice"}]
