@@ -6,7 +6,7 @@ as $$
 declare
   lapses preauth._lapse[];
 begin
-  if not exists (select from unnest(rulings) as r where preauth._is_denial(r.verdict)) then
+  if not preauth._has_denial(rulings) then
     return;
   end if;
   lapses := preauth._lapses(slots, lines, array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n));

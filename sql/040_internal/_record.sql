@@ -3,9 +3,11 @@ language plpgsql
 as $$
 declare
   recorded integer[] := preauth._insert_reservations(asks, rulings, lines, slots, at);
-  holding preauth._line[] := array(select l from unnest(lines) as l where l.n = any (recorded));
 begin
-  perform preauth._hold_lines(asks, holding, slots, at);
+  if cardinality(recorded) < cardinality(rulings) then
+    lines := array(select l from unnest(lines) as l where l.n = any (recorded));
+  end if;
+  perform preauth._hold_lines(asks, lines, slots, at);
   perform preauth._settle_charges(asks, recorded, rulings, at);
   return recorded;
 end

@@ -5,7 +5,7 @@ declare
   asks preauth._ask[] := preauth._asks(call, items, actors, within);
   places integer[];
 begin
-  if not exists (select from unnest(asks) as a where a.dry_run) then
+  if not items @? '$[*].dry_run' then
     return query select * from preauth._take(asks);
     return;
   end if;
@@ -18,4 +18,4 @@ begin
       select preauth._numbered(a, (row_number() over (order by a.n))::integer) from unnest(asks) as a where not a.dry_run)) as t;
 end
 $$;
-comment on function preauth._reserve_batch(text, jsonb, text[], text[]) is 'Checks and takes a batch of reserve or charge calls. The answers are not in order where some are dry runs.';
+comment on function preauth._reserve_batch(text, jsonb, text[], text[]) is 'Checks and takes a batch of reserve or charge calls. The answers are not in the order of the items.';

@@ -15,14 +15,15 @@ begin
   opened := preauth._open_accounts(account_ids, at);
   for round in 1 .. 8 loop
     routes := preauth._find_routes(account_ids, models, at);
+    exit when not preauth._has_unmade_window(routes);
     select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, routes) as u;
-    if unopened_ids is null then
-      return;
-    end if;
+    exit when unopened_ids is null;
     perform preauth._open_windows(unopened_ids, unopened_models, at);
     at := preauth._now();
+    if round = 8 then
+      perform preauth._raise('PA002', 'a budget window cannot be made', to_jsonb(unopened_ids));
+    end if;
   end loop;
-  perform preauth._raise('PA002', 'a budget window cannot be made', to_jsonb(unopened_ids));
 end
 $$;
 comment on function preauth._routes(preauth._ask[]) is 'The route of every (account, model) a batch asks for; accounts (opened) and windows met for the first time are made.';

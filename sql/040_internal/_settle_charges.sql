@@ -2,10 +2,12 @@ create function preauth._settle_charges(asks preauth._ask[], recorded integer[],
 language plpgsql
 as $$
 declare
-  spent integer[] := array(
-    select r.n from unnest(rulings) as r
-    where r.n = any (recorded) and r.verdict = 'authorized' and asks[r.n].call = 'charge');
+  spent integer[];
 begin
+  if asks[1].call <> 'charge' then
+    return;
+  end if;
+  spent := array(select r.n from unnest(rulings) as r where r.n = any (recorded) and r.verdict = 'authorized');
   if cardinality(spent) = 0 then
     return;
   end if;
@@ -24,4 +26,4 @@ begin
   where r.request_id = asks[s.n].request_id and r.account_id = asks[s.n].account_id;
 end
 $$;
-comment on function preauth._settle_charges(preauth._ask[], integer[], preauth._ruling[], timestamptz) is 'Settles the charges just held, at what was held.';
+comment on function preauth._settle_charges(preauth._ask[], integer[], preauth._ruling[], timestamptz) is 'In a batch of charges: settles what was just held, at what was held.';

@@ -2,9 +2,6 @@ create function preauth._unopened(asks preauth._ask[], routes preauth._route[]) 
 language plpgsql stable
 as $$
 begin
-  if not exists (select from unnest(routes) as r where array_position(r.window_ids, null) is not null) then
-    return;
-  end if;
   return query
     select distinct r.account_id, r.model
     from unnest(asks) as a
