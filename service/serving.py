@@ -1,6 +1,5 @@
 """Running the application under uvicorn: in this process for dev, in several for production."""
 
-import multiprocessing
 import os
 import socket
 import tempfile
@@ -15,16 +14,14 @@ import uvicorn
 from litestar import Litestar
 
 from service import migrate
-from service.app import create_app
 from service.corked import CorkedProtocol
-from service.postgres.processes import end_with_parent
 from service.settings import Settings
 
-__all__ = ["run_here", "run_workers", "wait_for_head", "worker_app"]
+__all__ = ["run_here", "run_workers", "wait_for_head"]
 
 WAIT_SECONDS = 1.0
 SAY_EVERY = 10
-APPLICATION = "service.serving:worker_app"
+APPLICATION = "service.worker:create_worker_app"
 METRICS_DIR = "PROMETHEUS_MULTIPROC_DIR"
 
 
@@ -51,14 +48,6 @@ def run_workers(settings: Settings, workers: int) -> None:
     """Serve in so many processes, each with an application of its own."""
     with _shared_metrics(workers):
         uvicorn.run(APPLICATION, factory=True, workers=workers, **_options(settings))
-
-
-def worker_app() -> Litestar:
-    """The application of one process of several: it ends when their supervisor is killed."""
-    arrange = end_with_parent()
-    if arrange is not None and multiprocessing.parent_process() is not None:
-        arrange()
-    return create_app()
 
 
 @contextmanager
