@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.support.money import budget, tokens
+from tests.support.money import tokens
 from tests.support.session import Figures
 
 ROUNDS = 12
@@ -147,25 +147,17 @@ async def test_a_limit_lowered_while_others_reserve_is_never_overrun_afterwards(
     assert (await ledger.reserve("after", "ann", tokens(1001)))["decision"] == "denied"
 
 
-async def test_holds_kept_as_unknown_and_settled_in_one_batch_deadlock_with_no_denied_reserve(
-    ledger,
-):
-    await ledger.grant("ann", 10**6)
-    await ledger.grant("ann", 2, name="rate", unit="requests", on_expiry="release")
-    other = await ledger.connect()
-    for n in range(15):
-        await ledger.reserve(f"x{n}", "ann", tokens(1), ttl_seconds=1)
-        await ledger.reserve(f"y{n}", "ann", tokens(1))
-        items = [
-            {"request_id": f"x{n}", "outcome": "unknown"},
-            {"request_id": f"y{n}", "amounts": tokens(1)},
-        ]
-        rows, _ = await asyncio.gather(
-            ledger.many("settle", items), other.reserve(f"z{n}", "ann", tokens(1))
-        )
-        assert {row.status for row in rows} == {200}
-        await ledger.settle(f"x{n}", tokens(1))
-        await ledger.release(f"z{n}", reason="made room")
-        await ledger.put_budget(
-            "ann", "rate", budget(limit=2 + 3 * (n + 1), unit="requests", on_expiry="release")
-        )
+async def test_giving_back_leases_waits_for_nobody_who_is_keeping_one(ledger, clock):
+    await ledger.grant("ann", 2, on_expiry="release")
+    await ledger.reserve("kept", "ann", tokens(1), ttl_seconds=1)
+    await ledger.reserve("lapsed", "ann", tokens(1), ttl_seconds=1)
+    keeping, reserving = await ledger.sessions(2)
+    keep = keeping.connection.transaction()
+    await keep.start()
+    await keeping.call("settle", request_id="kept", outcome="unknown")
+    clock.advance(seconds=2)
+    await reserving.connection.execute("set statement_timeout = '3s'")
+    reply = await reserving.reserve("next", "ann", tokens(1))
+    assert reply["decision"] == "authorized"
+    await keep.commit()
+    assert (await ledger.reservation("kept"))["state"] == "unknown"
