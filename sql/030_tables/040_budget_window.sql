@@ -23,7 +23,8 @@ create table preauth.budget_window (
   constraint budget_window_limit_range check (limit_amount between 0 and 9007199254740991),
   constraint budget_window_overdraft_range check (overdraft_amount between 0 and 9007199254740991)
 ) with (fillfactor = 50);
-create index budget_window_of_budget on preauth.budget_window (budget_id, ends_at);
+-- ends_at first: a decision looks windows up by account, budget and start, and must never be planned through this one.
+create index budget_window_current on preauth.budget_window (ends_at, budget_id);
 alter table preauth.budget_window enable row level security;
 comment on table preauth.budget_window is 'One period of one budget for one account, made at first use. available = limit_amount - settled - reserved.';
 comment on column preauth.budget_window.window_id is 'Surrogate key that hold lines refer to.';

@@ -10,7 +10,7 @@ create function preauth_api.charge(
   usage jsonb default null)
 returns jsonb
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
   return preauth._respond((preauth._reserve_batch('charge', jsonb_build_array(jsonb_build_object(

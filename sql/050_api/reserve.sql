@@ -11,7 +11,7 @@ create function preauth_api.reserve(
   max_usage jsonb default null)
 returns jsonb
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
   return preauth._respond((preauth._reserve_batch('reserve', jsonb_build_array(jsonb_build_object(
