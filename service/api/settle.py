@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 from service.api.answers import Settlement
 from service.api.call_route import CallRoute
 from service.api.operation import SPEND, Operation
-from service.api.values import Amounts, Body, Id, Text
+from service.api.values import Amounts, Body, Id, Text, Usage
 
 
 class SettleBody(Body):
@@ -20,8 +20,17 @@ class SettleBody(Body):
     outcome: Literal["completed", "interrupted", "unknown"] | None = None
     """unknown: the provider may have billed; the hold is kept until a later settlement."""
     provider_request_id: Text | None = None
+    usage: Usage | None = None
+    """What was used, by dimension: priced by the reservation's own price table."""
     amounts: Annotated[Amounts | None, Field(validate_default=True)] = None
-    """Required, unless the outcome is unknown: then there are none."""
+    """What it cost, by unit: instead of usage, or where that says nothing."""
+
+    @field_validator("usage")
+    @classmethod
+    def _known(cls, value: Usage | None, info: ValidationInfo) -> Usage | None:
+        if value is not None and info.data.get("outcome") == "unknown":
+            raise PydanticCustomError("presence", "must be left out when the outcome is unknown")
+        return value
 
     @field_validator("amounts")
     @classmethod
@@ -29,8 +38,11 @@ class SettleBody(Body):
         unknown = info.data.get("outcome") == "unknown"
         if unknown and value is not None:
             raise PydanticCustomError("presence", "must be left out when the outcome is unknown")
-        if value is None and not unknown and "outcome" in info.data:
-            raise PydanticCustomError("presence", "is required unless the outcome is unknown")
+        told = value is not None or info.data.get("usage", value) is not None
+        if not told and not unknown and {"outcome", "usage"} <= set(info.data):
+            raise PydanticCustomError(
+                "presence", "is required, or usage, unless the outcome is unknown"
+            )
         return value
 
 
@@ -47,6 +59,8 @@ SETTLE = Operation(
         "settlement_conflict",
         "settlement_exceeds_hold",
         "amount_missing",
+        "price_missing",
+        "dimension_unpriced",
         "amount_out_of_range",
     ),
     vendor_errors=True,

@@ -56,7 +56,7 @@ async def test_what_is_no_token_is_not_counted_as_one(ledger, clock):
 async def test_there_is_one_ceiling_over_the_sum_and_none_before(ledger, clock):
     await ledger.grant("ann", DOLLAR, unit="usd_nano")
     third = {"micro_usd": 1, "per": 3000}  # a third of a nano-dollar
-    table = {name: third for name in ("input_tokens", "cached_input_tokens", "output_tokens")}
+    table = dict.fromkeys(("input_tokens", "cached_input_tokens", "output_tokens"), third)
     await publish(ledger, rates=table)
     for number, (bounds, cost) in enumerate(
         [((1, 1, 1), 1), ((1, 1, 2), 2), ((1, 0, 0), 1), ((0, 0, 0), 0), ((4, 4, 4), 4)]
@@ -400,7 +400,10 @@ async def test_malformed_bounds_are_named_and_nothing_is_written(ledger, clock, 
     before = await ledger.contents()
     for place, more in [
         ("max_usage", {"max_usage": value}),
-        ("alternatives.0.max_usage", {"amounts": tokens(1), "alternatives": [{"max_usage": value}]}),
+        (
+            "alternatives.0.max_usage",
+            {"amounts": tokens(1), "alternatives": [{"max_usage": value}]},
+        ),
     ]:
         row = await ledger.one("reserve", request_id="r1", account_id="ann", model=MODEL, **more)
         assert_problem(row.body, 400, "malformed")
