@@ -744,7 +744,7 @@ create function preauth._asks(call text, items jsonb, actors text[], within text
 language plpgsql stable
 as $$
 declare
-  asks preauth._ask[] := '{}';
+  asks preauth._ask[] := array[]::preauth._ask[];
   item jsonb;
   errors jsonb;
 begin
@@ -1024,7 +1024,7 @@ create function preauth._close_lines(closings preauth._closing[], at timestamptz
 language plpgsql
 as $$
 declare
-  closed preauth._closed[] := '{}';
+  closed preauth._closed[] := array[]::preauth._closed[];
   lines preauth.hold_line[];
   tallies preauth._tally[];
   ids bigint[];
@@ -1114,7 +1114,7 @@ language plpgsql
 as $$
 declare
   known integer[] := preauth._known(asks);
-  looked_back bigint[] := '{}';
+  looked_back bigint[] := array[]::bigint[];
   at_route integer := 0;
   route preauth._route;
   places integer[];
@@ -1181,7 +1181,7 @@ create function preauth._decided(rulings preauth._ruling[]) returns integer[]
 language plpgsql stable
 as $$
 declare
-  decided integer[] := '{}';
+  decided integer[] := array[]::integer[];
 begin
   for n in 1 .. cardinality(rulings) loop
     if rulings[n].verdict = 'authorized' or rulings[n].denial is not null then
@@ -2136,7 +2136,7 @@ create function preauth._lifecycle_rounds(call text, asks preauth._ask[], held p
 language plpgsql
 as $$
 declare
-  answers preauth._answer[] := '{}';
+  answers preauth._answer[] := array[]::preauth._answer[];
   turn preauth._ask[];
 begin
   if not preauth._has_twin(asks) then
@@ -2304,7 +2304,7 @@ create function preauth._lock_slots(routes preauth._route[], out slots preauth._
 language plpgsql
 as $$
 declare
-  window_ids bigint[] := '{}';
+  window_ids bigint[] := array[]::bigint[];
 begin
   for k in 1 .. cardinality(routes) loop
     window_ids := window_ids || routes[k].window_ids;
@@ -2799,7 +2799,7 @@ create function preauth._places(route preauth._route, slot_ids bigint[], call te
 language plpgsql stable
 as $$
 declare
-  places integer[] := '{}';
+  places integer[] := array[]::integer[];
 begin
   for k in 1 .. coalesce(cardinality(route.window_ids), 0) loop
     places := places || case when call = 'charge' and route.units[k] = 'open_holds' then null else array_position(slot_ids, route.window_ids[k]) end;
@@ -3162,8 +3162,8 @@ language plpgsql
 as $$
 declare
   answers preauth._answer[] := array_fill(null::preauth._answer, array[cardinality(asks)]);
-  rest preauth._ask[] := '{}';
-  places integer[] := '{}';
+  rest preauth._ask[] := array[]::preauth._ask[];
+  places integer[] := array[]::integer[];
   taken preauth._answer[];
 begin
   for n in 1 .. cardinality(asks) loop
@@ -3340,7 +3340,7 @@ returns preauth._answer[]
 language plpgsql stable
 as $$
 declare
-  answers preauth._answer[] := '{}';
+  answers preauth._answer[] := array[]::preauth._answer[];
   all_recorded boolean := cardinality(recorded) = cardinality(rulings);
   from_line integer := 1;
   to_line integer;
@@ -3529,9 +3529,9 @@ create function preauth._settle_round(asks preauth._ask[], held preauth.reservat
 language plpgsql
 as $$
 declare
-  answers preauth._answer[] := '{}';
-  ready preauth._ask[] := '{}';
-  closings preauth._closing[] := '{}';
+  answers preauth._answer[] := array[]::preauth._answer[];
+  ready preauth._ask[] := array[]::preauth._ask[];
+  closings preauth._closing[] := array[]::preauth._closing[];
   holdings preauth._holding[];
   f record;
   from_line integer := 1;
@@ -3974,7 +3974,7 @@ create function preauth._wanted(route preauth._route, places integer[], amounts 
 language plpgsql stable
 as $$
 declare
-  wanted bigint[] := '{}';
+  wanted bigint[] := array[]::bigint[];
 begin
   for k in 1 .. coalesce(cardinality(route.units), 0) loop
     wanted := wanted || case when places[k] is not null or route.window_ids[k] is null then preauth._amount_of(amounts, route.units[k]) end;
@@ -4169,8 +4169,8 @@ create function preauth._write_settlements(asks preauth._ask[], closed preauth._
 language plpgsql
 as $$
 declare
-  answers preauth._answer[] := '{}';
-  replies jsonb[] := '{}';
+  answers preauth._answer[] := array[]::preauth._answer[];
+  replies jsonb[] := array[]::jsonb[];
   from_line integer := 1;
   to_line integer;
 begin

@@ -126,7 +126,7 @@ CREATE OR REPLACE FUNCTION preauth._asks(call text, items jsonb, actors text[], 
  STABLE
 AS $function$
 declare
-  asks preauth._ask[] := '{}';
+  asks preauth._ask[] := array[]::preauth._ask[];
   item jsonb;
   errors jsonb;
 begin
@@ -184,7 +184,7 @@ CREATE OR REPLACE FUNCTION preauth._close_lines(closings preauth._closing[], at 
  LANGUAGE plpgsql
 AS $function$
 declare
-  closed preauth._closed[] := '{}';
+  closed preauth._closed[] := array[]::preauth._closed[];
   lines preauth.hold_line[];
   tallies preauth._tally[];
   ids bigint[];
@@ -254,7 +254,7 @@ CREATE OR REPLACE FUNCTION preauth._decide(asks preauth._ask[], routes preauth._
 AS $function$
 declare
   known integer[] := preauth._known(asks);
-  looked_back bigint[] := '{}';
+  looked_back bigint[] := array[]::bigint[];
   at_route integer := 0;
   route preauth._route;
   places integer[];
@@ -320,7 +320,7 @@ CREATE OR REPLACE FUNCTION preauth._decided(rulings preauth._ruling[])
  STABLE
 AS $function$
 declare
-  decided integer[] := '{}';
+  decided integer[] := array[]::integer[];
 begin
   for n in 1 .. cardinality(rulings) loop
     if rulings[n].verdict = 'authorized' or rulings[n].denial is not null then
@@ -832,7 +832,7 @@ CREATE OR REPLACE FUNCTION preauth._lifecycle_rounds(call text, asks preauth._as
  LANGUAGE plpgsql
 AS $function$
 declare
-  answers preauth._answer[] := '{}';
+  answers preauth._answer[] := array[]::preauth._answer[];
   turn preauth._ask[];
 begin
   if not preauth._has_twin(asks) then
@@ -958,7 +958,7 @@ CREATE OR REPLACE FUNCTION preauth._lock_slots(routes preauth._route[], OUT slot
  LANGUAGE plpgsql
 AS $function$
 declare
-  window_ids bigint[] := '{}';
+  window_ids bigint[] := array[]::bigint[];
 begin
   for k in 1 .. cardinality(routes) loop
     window_ids := window_ids || routes[k].window_ids;
@@ -1167,7 +1167,7 @@ CREATE OR REPLACE FUNCTION preauth._places(route preauth._route, slot_ids bigint
  STABLE
 AS $function$
 declare
-  places integer[] := '{}';
+  places integer[] := array[]::integer[];
 begin
   for k in 1 .. coalesce(cardinality(route.window_ids), 0) loop
     places := places || case when call = 'charge' and route.units[k] = 'open_holds' then null else array_position(slot_ids, route.window_ids[k]) end;
@@ -1357,8 +1357,8 @@ CREATE OR REPLACE FUNCTION preauth._rehearse_some(asks preauth._ask[])
 AS $function$
 declare
   answers preauth._answer[] := array_fill(null::preauth._answer, array[cardinality(asks)]);
-  rest preauth._ask[] := '{}';
-  places integer[] := '{}';
+  rest preauth._ask[] := array[]::preauth._ask[];
+  places integer[] := array[]::integer[];
   taken preauth._answer[];
 begin
   for n in 1 .. cardinality(asks) loop
@@ -1441,7 +1441,7 @@ CREATE OR REPLACE FUNCTION preauth._reserve_answers(asks preauth._ask[], routes 
  STABLE
 AS $function$
 declare
-  answers preauth._answer[] := '{}';
+  answers preauth._answer[] := array[]::preauth._answer[];
   all_recorded boolean := cardinality(recorded) = cardinality(rulings);
   from_line integer := 1;
   to_line integer;
@@ -1590,9 +1590,9 @@ CREATE OR REPLACE FUNCTION preauth._settle_round(asks preauth._ask[], held preau
  LANGUAGE plpgsql
 AS $function$
 declare
-  answers preauth._answer[] := '{}';
-  ready preauth._ask[] := '{}';
-  closings preauth._closing[] := '{}';
+  answers preauth._answer[] := array[]::preauth._answer[];
+  ready preauth._ask[] := array[]::preauth._ask[];
+  closings preauth._closing[] := array[]::preauth._closing[];
   holdings preauth._holding[];
   f record;
   from_line integer := 1;
@@ -1784,7 +1784,7 @@ CREATE OR REPLACE FUNCTION preauth._wanted(route preauth._route, places integer[
  STABLE
 AS $function$
 declare
-  wanted bigint[] := '{}';
+  wanted bigint[] := array[]::bigint[];
 begin
   for k in 1 .. coalesce(cardinality(route.units), 0) loop
     wanted := wanted || case when places[k] is not null or route.window_ids[k] is null then preauth._amount_of(amounts, route.units[k]) end;
@@ -1873,8 +1873,8 @@ CREATE OR REPLACE FUNCTION preauth._write_settlements(asks preauth._ask[], close
  LANGUAGE plpgsql
 AS $function$
 declare
-  answers preauth._answer[] := '{}';
-  replies jsonb[] := '{}';
+  answers preauth._answer[] := array[]::preauth._answer[];
+  replies jsonb[] := array[]::jsonb[];
   from_line integer := 1;
   to_line integer;
 begin
