@@ -3874,7 +3874,7 @@ comment on function preauth_api.balance(text, boolean, text) is
 
 -- 050_api/cancel.sql
 create function preauth_api.cancel(
-  request_id text,
+  request_id text default null,
   account_id text default null)
 returns jsonb
 language plpgsql security definer
@@ -3903,8 +3903,8 @@ comment on function preauth_api.cancel_many(jsonb, text[], text[]) is
 
 -- 050_api/charge.sql
 create function preauth_api.charge(
-  request_id text,
-  account_id text,
+  request_id text default null,
+  account_id text default null,
   amounts jsonb default null,
   model text default null,
   session_id text default null,
@@ -4000,7 +4000,7 @@ comment on function preauth_api.expire_due(integer) is
 
 -- 050_api/extend.sql
 create function preauth_api.extend(
-  request_id text,
+  request_id text default null,
   ttl_seconds integer default null,
   account_id text default null)
 returns jsonb
@@ -4196,7 +4196,7 @@ comment on function preauth_api.put_plan(text, jsonb, text) is
 
 -- 050_api/release.sql
 create function preauth_api.release(
-  request_id text,
+  request_id text default null,
   reason text default null,
   account_id text default null)
 returns jsonb
@@ -4246,8 +4246,8 @@ comment on function preauth_api.reservation(text, text, text) is
 
 -- 050_api/reserve.sql
 create function preauth_api.reserve(
-  request_id text,
-  account_id text,
+  request_id text default null,
+  account_id text default null,
   amounts jsonb default null,
   model text default null,
   ttl_seconds integer default null,
@@ -4282,7 +4282,7 @@ comment on function preauth_api.reserve_many(jsonb, text[], text[]) is
 
 -- 050_api/resolve.sql
 create function preauth_api.resolve(
-  request_id text,
+  request_id text default null,
   action text default null,
   reason text default null,
   account_id text default null,
@@ -4343,7 +4343,7 @@ comment on function preauth_api.revoke_key(text, text) is 'Stops a key from work
 
 -- 050_api/settle.sql
 create function preauth_api.settle(
-  request_id text,
+  request_id text default null,
   amounts jsonb default null,
   account_id text default null,
   provider_request_id text default null,

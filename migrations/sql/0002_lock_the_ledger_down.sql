@@ -34,6 +34,20 @@ alter table preauth.alembic_version enable row level security;
 comment on table preauth.alembic_version is 'The revision of the schema: one row, written by alembic or by the bundle.';
 comment on column preauth.alembic_version.version_num is 'The revision''s number.';
 
+drop function preauth_api.settle(request_id text, amounts jsonb, account_id text, provider_request_id text, outcome text);
+
+drop function preauth_api.resolve(request_id text, action text, reason text, account_id text, amounts jsonb);
+
+drop function preauth_api.reserve(request_id text, account_id text, amounts jsonb, model text, ttl_seconds integer, alternatives jsonb, session_id text, labels jsonb, dry_run boolean);
+
+drop function preauth_api.release(request_id text, reason text, account_id text);
+
+drop function preauth_api.extend(request_id text, ttl_seconds integer, account_id text);
+
+drop function preauth_api.charge(request_id text, account_id text, amounts jsonb, model text, session_id text, labels jsonb, record boolean);
+
+drop function preauth_api.cancel(request_id text, account_id text);
+
 CREATE OR REPLACE FUNCTION preauth._answered(body jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -309,6 +323,36 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth_api.cancel(request_id text DEFAULT NULL::text, account_id text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  return preauth._respond(a) from preauth._lifecycle_batch('cancel', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'account_id', account_id)), null, null) as a;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.charge(request_id text DEFAULT NULL::text, account_id text DEFAULT NULL::text, amounts jsonb DEFAULT NULL::jsonb, model text DEFAULT NULL::text, session_id text DEFAULT NULL::text, labels jsonb DEFAULT NULL::jsonb, record boolean DEFAULT NULL::boolean)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  return preauth._respond(a) from preauth._reserve_batch('charge', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'account_id', account_id, 'amounts', amounts, 'model', model, 'session_id', session_id, 'labels', labels, 'record', record)), null, null) as a;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth_api.create_key(name text, role text, key_hash bytea, account_id text DEFAULT NULL::text, actor text DEFAULT NULL::text)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -349,6 +393,21 @@ begin
     return preauth._answered(preauth._problem('budget_unknown', format('Account %s has no budget %s.', account_id, name)));
   end if;
   return preauth._answered(jsonb_build_object('account_id', account_id, 'name', name, 'retired_at', preauth._time(preauth._retire_budget(live, actor, reason))));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.extend(request_id text DEFAULT NULL::text, ttl_seconds integer DEFAULT NULL::integer, account_id text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  return preauth._respond(a) from preauth._lifecycle_batch('extend', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'ttl_seconds', ttl_seconds, 'account_id', account_id)), null, null) as a;
 end
 $function$;
 
@@ -496,6 +555,21 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth_api.release(request_id text DEFAULT NULL::text, reason text DEFAULT NULL::text, account_id text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  return preauth._respond(a) from preauth._lifecycle_batch('release', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'reason', reason, 'account_id', account_id)), null, null) as a;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth_api.reservation(request_id text, account_id text DEFAULT NULL::text, within text DEFAULT NULL::text)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -513,6 +587,36 @@ begin
   return preauth._answered(preauth._reservation_json(r, preauth._now()))
   from preauth.reservation as r
   where r.request_id = reservation.request_id and r.account_id = found.account_id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.reserve(request_id text DEFAULT NULL::text, account_id text DEFAULT NULL::text, amounts jsonb DEFAULT NULL::jsonb, model text DEFAULT NULL::text, ttl_seconds integer DEFAULT NULL::integer, alternatives jsonb DEFAULT NULL::jsonb, session_id text DEFAULT NULL::text, labels jsonb DEFAULT NULL::jsonb, dry_run boolean DEFAULT NULL::boolean)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  return preauth._respond(a) from preauth._reserve_batch('reserve', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'account_id', account_id, 'amounts', amounts, 'model', model, 'ttl_seconds', ttl_seconds, 'alternatives', alternatives, 'session_id', session_id, 'labels', labels, 'dry_run', dry_run)), null, null) as a;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.resolve(request_id text DEFAULT NULL::text, action text DEFAULT NULL::text, reason text DEFAULT NULL::text, account_id text DEFAULT NULL::text, amounts jsonb DEFAULT NULL::jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  return preauth._respond(a) from preauth._lifecycle_batch('resolve', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'action', action, 'reason', reason, 'account_id', account_id, 'amounts', amounts)), null, null) as a;
 end
 $function$;
 
@@ -547,6 +651,21 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth_api.settle(request_id text DEFAULT NULL::text, amounts jsonb DEFAULT NULL::jsonb, account_id text DEFAULT NULL::text, provider_request_id text DEFAULT NULL::text, outcome text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  return preauth._respond(a) from preauth._lifecycle_batch('settle', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'amounts', amounts, 'account_id', account_id, 'provider_request_id', provider_request_id, 'outcome', outcome)), null, null) as a;
+end
+$function$;
+
 CREATE INDEX reservation_of_account ON preauth.reservation USING btree (account_id, created_at);
 
 revoke all on function preauth._answered(body jsonb) from public;
@@ -575,11 +694,25 @@ revoke all on function preauth._things() from public;
 
 revoke all on function preauth._with_client_error(body jsonb) from public;
 
+revoke all on function preauth_api.cancel(request_id text, account_id text) from public;
+
+revoke all on function preauth_api.charge(request_id text, account_id text, amounts jsonb, model text, session_id text, labels jsonb, record boolean) from public;
+
+revoke all on function preauth_api.extend(request_id text, ttl_seconds integer, account_id text) from public;
+
 revoke all on function preauth_api.my_balance() from public;
 
 revoke all on function preauth_api.my_reservations(max_count integer, cursor text) from public;
 
+revoke all on function preauth_api.release(request_id text, reason text, account_id text) from public;
+
+revoke all on function preauth_api.reserve(request_id text, account_id text, amounts jsonb, model text, ttl_seconds integer, alternatives jsonb, session_id text, labels jsonb, dry_run boolean) from public;
+
+revoke all on function preauth_api.resolve(request_id text, action text, reason text, account_id text, amounts jsonb) from public;
+
 revoke all on function preauth_api.revision() from public;
+
+revoke all on function preauth_api.settle(request_id text, amounts jsonb, account_id text, provider_request_id text, outcome text) from public;
 
 comment on function preauth._answered(body jsonb) is 'The answer of a read or of an administration call. Under PostgREST a problem sets the status.';
 
@@ -607,10 +740,24 @@ comment on function preauth._things() is 'Every schema, table, view, type and fu
 
 comment on function preauth._with_client_error(body jsonb) is 'A problem with the members that PostgREST''s clients make an error of (message, code, details, hint): some of them drop all others, so details is the problem itself.';
 
+comment on function preauth_api.cancel(request_id text, account_id text) is 'Notes that the user pressed Stop. The hold stays until it is settled or resolved: what was generated before is billed.';
+
+comment on function preauth_api.charge(request_id text, account_id text, amounts jsonb, model text, session_id text, labels jsonb, record boolean) is 'Spends a known cost in one step: checked as reserve does and settled at once, or denied with nothing charged. record true: it was spent already; it is never refused, and flagged.';
+
+comment on function preauth_api.extend(request_id text, ttl_seconds integer, account_id text) is 'Moves the end of a hold to ttl_seconds (1 to 86400) from now; never shortens. Returns the new expires_at; 409 hold_lapsed once its time has passed.';
+
 comment on function preauth_api.my_balance() is 'The balance of the account that the caller''s JWT names (see preauth._claimed_account), for a signed-in user. 403 forbidden without one. No fill level of shared windows.';
 
 comment on function preauth_api.my_reservations(max_count integer, cursor text) is 'What the account that the caller''s JWT names has asked for, newest first: {account_id, reservations, next_cursor}. max_count: 1 to 500. cursor: the next_cursor of the page before. 403 forbidden without an account.';
 
+comment on function preauth_api.release(request_id text, reason text, account_id text) is 'Gives a hold back: the provider definitely did no billable work. reason is required.';
+
+comment on function preauth_api.reserve(request_id text, account_id text, amounts jsonb, model text, ttl_seconds integer, alternatives jsonb, session_id text, labels jsonb, dry_run boolean) is 'Authorizes a spend of up to amounts, or denies it: holds on every budget that applies, or on none. amounts: {unit: ceiling}, whole numbers. ttl_seconds: 1 to 86400, default 120. alternatives: [{model, amounts}] tried in order. Returns the authorization (decision authorized) or the denial (decision denied, with the status, the budget and its figures); a refusal has no decision and writes nothing. The same request_id again gives the same answer, replayed.';
+
+comment on function preauth_api.resolve(request_id text, action text, reason text, account_id text, amounts jsonb) is 'A person ends a hold that is unknown or under overage review. action: settle (with amounts), release, or accept_overage (charge what was refused). reason is required and kept.';
+
 comment on function preauth_api.revision() is 'The revision of the schema, for a service that asks whether it fits.';
+
+comment on function preauth_api.settle(request_id text, amounts jsonb, account_id text, provider_request_id text, outcome text) is 'Replaces a hold by what was really spent, exactly once. amounts: {unit: actual} for every unit held. outcome: completed (default), interrupted, or unknown (no amounts; the hold is kept). The same usage again gives the first reply, replayed; other usage is a 409 settlement_conflict.';
 
 select preauth._lock_down();
