@@ -27,6 +27,7 @@ create table preauth.price_table (
   constraint price_table_scale_range check (scale > 0),
   constraint price_table_alias_is_another check (alias_of <> name)
 );
+create index price_table_other_unit on preauth.price_table (name, unit, effective_from desc) where unit <> 'usd_nano';
 create index price_table_alias on preauth.price_table (alias_of, unit) where alias_of is not null;
 alter table preauth.price_table enable row level security;
 comment on table preauth.price_table is 'Rates of one model from an instant on. Rows are only ever added: a later one supersedes, and what was settled keeps its own.';

@@ -3,8 +3,8 @@ language sql stable
 as $$
   select (item ->> 'amounts' is null or preauth._are_plain_amounts(item -> 'amounts'))
     and case
-      when item ->> 'usage' is null then call <> 'settle' and preauth._are_plain_amounts(item -> 'max_usage')
-      else call <> 'reserve' and item ->> 'max_usage' is null and preauth._are_plain_amounts(item -> 'usage')
+      when item ->> 'usage' is null then call <> 'settle' and preauth._are_plain_bounds(item -> 'max_usage')
+      else call <> 'reserve' and item ->> 'max_usage' is null and preauth._are_plain_bounds(item -> 'usage')
         and not item -> 'usage' ?| array['prompt_tokens', 'completion_tokens']
     end
 $$;

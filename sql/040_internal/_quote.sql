@@ -2,29 +2,31 @@ create function preauth._quote(tariffs preauth._tariff[], model text, counts jso
 language plpgsql stable
 as $$
 declare
-  amounts jsonb := '{}';
-  ids bigint[] := '{}';
+  amounts jsonb;
+  ids bigint[];
   problems jsonb := '{}';
-  problem jsonb;
-  tokens numeric;
   priced record;
+  tokens numeric;
+  quote preauth._quote;
 begin
   for t in 1 .. cardinality(tariffs) loop
     continue when tariffs[t].name <> model;
     priced := preauth._price(tariffs[t], counts, is_ceiling);
     tokens := priced.tokens;
-    problem := preauth._price_problem(tariffs[t], counts, is_ceiling, priced.amount, priced.unpriced);
-    if problem is null then
-      amounts := amounts || jsonb_build_object(tariffs[t].unit, priced.amount);
+    if priced.code is null then
+      amounts := jsonb_build_object('tokens', tokens, tariffs[t].unit, priced.amount) || coalesce(amounts, '{}');
       ids := ids || tariffs[t].price_table_id;
     else
-      problems := problems || jsonb_build_object(tariffs[t].unit, problem);
+      problems := problems || jsonb_build_object(tariffs[t].unit, jsonb_strip_nulls(jsonb_build_object(
+        'code', priced.code, 'dimension', priced.dimension, 'model', tariffs[t].name, 'unit', tariffs[t].unit)));
     end if;
   end loop;
-  if not amounts ? 'usd_nano' and not problems ? 'usd_nano' then
-    problems := problems || jsonb_build_object('usd_nano', jsonb_build_object('code', 'price_missing', 'model', model));
+  if problems = '{}' and amounts ? 'usd_nano' and tokens <= 9007199254740991 then
+    quote := row(case when told is null then amounts else amounts || told end, ids, problems)::preauth._quote;
+  else
+    quote := preauth._troubled_quote(amounts, ids, problems, model, counts, told);
   end if;
-  return preauth._with_tokens(row(amounts, nullif(ids, '{}'), problems)::preauth._quote, coalesce(tokens, preauth._token_count(counts)), told);
+  return quote;
 end
 $$;
 comment on function preauth._quote(preauth._tariff[], text, jsonb, boolean, jsonb) is

@@ -5,17 +5,19 @@ as $$
 declare
   models text[] := '{}';
   tariffs preauth._tariff[];
+  body jsonb;
 begin
   quotes := '{}';
   quote_of := '{}';
   for n in 1 .. cardinality(asks) loop
-    if preauth._is_priced(asks[n].body) then
-      for k in 0 .. preauth._last_option(asks[n].body) loop
-        if preauth._option_model(asks[n].body, k) is distinct from models[cardinality(models)] then
-          models := models || preauth._option_model(asks[n].body, k);
+    body := asks[n].body;
+    if preauth._is_priced(body) then
+      quote_of[n] := 0;
+      for k in 0 .. preauth._last_option(body) loop
+        if preauth._option_model(body, k) <> all (models) then
+          models := models || preauth._option_model(body, k);
         end if;
       end loop;
-      quote_of[n] := 0;
     end if;
   end loop;
   if quote_of = '{}' then
@@ -24,9 +26,10 @@ begin
   tariffs := preauth._tariffs(models, preauth._now());
   for n in 1 .. cardinality(quote_of) loop
     continue when quote_of[n] is null;
+    body := asks[n].body;
     quote_of[n] := cardinality(quotes) + 1;
-    for k in 0 .. preauth._last_option(asks[n].body) loop
-      quotes := quotes || preauth._option_quote(asks[n].body, k, tariffs);
+    for k in 0 .. preauth._last_option(body) loop
+      quotes := quotes || preauth._option_quote(body, k, tariffs);
     end loop;
   end loop;
 end

@@ -7,7 +7,7 @@ as $$
   cross join lateral jsonb_each(u.cost) as c (unit, shares)
   left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id
   left join lateral (
-    select preauth._shares(t, u.usage, k.is_ceiling) as shares, preauth._price_amount(t, u.usage, k.is_ceiling) as amount
+    select preauth._shares(t, u.usage, k.is_ceiling) as shares, (preauth._price(t, u.usage, k.is_ceiling)).amount as amount
     from unnest(preauth._tariffs_of(u.price_table_ids)) as t
     cross join (select coalesce(u.outcome = 'expired' or r.call = 'charge' and not r.body ? 'usage', false) as is_ceiling) as k
     where t.unit = c.unit
