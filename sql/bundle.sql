@@ -633,6 +633,7 @@ create table preauth.price_table (
   constraint price_table_scale_range check (scale > 0),
   constraint price_table_alias_is_another check (alias_of <> name)
 );
+create index price_table_other_unit on preauth.price_table (name, unit, effective_from desc) where unit <> 'usd_nano';
 create index price_table_alias on preauth.price_table (alias_of, unit) where alias_of is not null;
 alter table preauth.price_table enable row level security;
 comment on table preauth.price_table is 'Rates of one model from an instant on. Rows are only ever added: a later one supersedes, and what was settled keeps its own.';
@@ -979,6 +980,24 @@ $$;
 comment on function preauth._applicable_budgets(text[], text) is
   'The budgets that a spend of the account at path[1] on a model must fit, in the order of checking: leaf account first, then each ancestor; a budget for one model before a budget for all.';
 
+-- 040_internal/_are_bounded.sql
+create function preauth._are_bounded(tariffs preauth._tariff[], usage jsonb, bounds jsonb) returns boolean
+language plpgsql stable
+as $$
+begin
+  if tariffs = '{}' then
+    return false;
+  end if;
+  for d in 1 .. cardinality(tariffs[1].dimensions) loop
+    if usage ? tariffs[1].dimensions[d] and not preauth._is_bounded(tariffs[1].dimensions[d], bounds) then
+      return false;
+    end if;
+  end loop;
+  return true;
+end
+$$;
+comment on function preauth._are_bounded(preauth._tariff[], jsonb, jsonb) is 'Whether max_usage certainly bounds every dimension of a well-priced usage: a cheap look before preauth._unbounded_amounts.';
+
 -- 040_internal/_are_made.sql
 create function preauth._are_made(routes preauth._route[]) returns boolean
 language plpgsql stable
@@ -1006,14 +1025,26 @@ $$;
 comment on function preauth._are_plain_amounts(jsonb) is
   'Whether a JSON value is well-formed {unit: amount}. Short text has no unit of more than 32 characters and no 16 units, so that the dear patterns need not look.';
 
+-- 040_internal/_are_plain_bounds.sql
+create function preauth._are_plain_bounds(value jsonb) returns boolean
+language sql immutable
+as $$
+  select coalesce(
+    value::text ~ '^\{"[a-z][a-z0-9_]*": [0-9]+(, "[a-z][a-z0-9_]*": [0-9]+)*\}$'
+    and value - array['prompt_tokens', 'completion_tokens', 'input_tokens', 'output_tokens', 'cached_input_tokens', 'reasoning_tokens',
+      'cache_write_tokens', 'cache_write_1h_tokens', 'web_searches'] = '{}'
+    and not value @? '$.* ? (@ > 9007199254740991)', false)
+$$;
+comment on function preauth._are_plain_bounds(jsonb) is 'Whether a JSON value is well-formed {dimension: count} of the usual dimensions.';
+
 -- 040_internal/_are_plain_counts.sql
 create function preauth._are_plain_counts(call text, item jsonb) returns boolean
 language sql stable
 as $$
   select (item ->> 'amounts' is null or preauth._are_plain_amounts(item -> 'amounts'))
     and case
-      when item ->> 'usage' is null then call <> 'settle' and preauth._are_plain_amounts(item -> 'max_usage')
-      else call <> 'reserve' and item ->> 'max_usage' is null and preauth._are_plain_amounts(item -> 'usage')
+      when item ->> 'usage' is null then call <> 'settle' and preauth._are_plain_bounds(item -> 'max_usage')
+      else call <> 'reserve' and item ->> 'max_usage' is null and preauth._are_plain_bounds(item -> 'usage')
         and not item -> 'usage' ?| array['prompt_tokens', 'completion_tokens']
     end
 $$;
@@ -1404,11 +1435,18 @@ comment on function preauth._correct_settled(bigint, bigint, timestamptz) is
 
 -- 040_internal/_cost_of.sql
 create function preauth._cost_of(tariffs preauth._tariff[], counts jsonb, is_ceiling boolean, told jsonb) returns jsonb
-language sql stable
+language plpgsql stable
 as $$
-  select jsonb_object_agg(t.unit, preauth._shares(t, counts, is_ceiling))
-  from unnest(tariffs) as t
-  where not coalesce(told, '{}') ? t.unit
+declare
+  cost jsonb;
+begin
+  for t in 1 .. cardinality(tariffs) loop
+    if told is null or not told ? tariffs[t].unit then
+      cost := coalesce(cost, '{}') || jsonb_build_object(tariffs[t].unit, preauth._shares(tariffs[t], counts, is_ceiling));
+    end if;
+  end loop;
+  return cost;
+end
 $$;
 comment on function preauth._cost_of(preauth._tariff[], jsonb, boolean, jsonb) is
   '{unit: {dimension: amount}} of well-priced counts in the units that the caller did not tell; null where there is none.';
@@ -1867,8 +1905,12 @@ comment on function preauth._field_kind(text, text) is 'What kind of value a cal
 
 -- 040_internal/_first_counted.sql
 create function preauth._first_counted(counts jsonb) returns text
-language sql stable
-as $$ select min(c.key) from jsonb_each(counts) as c where c.value <> '0' $$;
+language plpgsql stable
+as $$
+begin
+  return (select min(c.key) from jsonb_each(counts) as c where c.value <> '0');
+end
+$$;
 comment on function preauth._first_counted(jsonb) is 'The first dimension of which there is any; null where all are 0.';
 
 -- 040_internal/_first_instant_from.sql
@@ -3419,12 +3461,14 @@ comment on function preauth._option_model(jsonb, integer) is 'The model of an op
 create function preauth._option_quote(body jsonb, option_no integer, tariffs preauth._tariff[]) returns preauth._quote
 language plpgsql stable
 as $$
+declare
+  counts jsonb := preauth._option_counts(body, option_no);
+  model text := preauth._option_model(body, option_no);
 begin
-  if preauth._option_counts(body, option_no) is null then
-    return row(preauth._option_amounts(body, option_no), null, '{}')::preauth._quote;
-  end if;
-  return preauth._quote(case when body ->> 'model' is null and preauth._option_model(body, option_no) is null then '{}' else tariffs end,
-    preauth._option_model(body, option_no), preauth._option_counts(body, option_no), not body ? 'usage', preauth._option_amounts(body, option_no));
+  return case
+    when counts is null then row(preauth._option_amounts(body, option_no), null, '{}')::preauth._quote
+    else preauth._quote(case when model is not null then tariffs else '{}' end, model, counts, not body ? 'usage', preauth._option_amounts(body, option_no))
+  end;
 end
 $$;
 comment on function preauth._option_quote(jsonb, integer, preauth._tariff[]) is 'What an option of a priced request asks of budgets.';
@@ -3468,13 +3512,21 @@ comment on function preauth._overdraft(preauth.budget) is 'The overdraft_amount 
 
 -- 040_internal/_own_tariffs.sql
 create function preauth._own_tariffs(r preauth.reservation, tariffs preauth._tariff[]) returns preauth._tariff[]
-language sql stable
+language plpgsql stable
 as $$
-  select case
-    when r.price_table_ids is not null then array(select t from unnest(tariffs) as t where t.price_table_id = any (r.price_table_ids))
-    when r.model is not null and preauth._option_counts(r.body, r.option_no) is null then preauth._tariffs(array[r.model], r.created_at)
-    else array[]::preauth._tariff[]
-  end
+declare
+  own preauth._tariff[] := '{}';
+begin
+  if r.price_table_ids is null then
+    return case when r.model is not null and preauth._option_counts(r.body, r.option_no) is null then preauth._tariffs(array[r.model], r.created_at) else own end;
+  end if;
+  for t in 1 .. cardinality(tariffs) loop
+    if tariffs[t].price_table_id = any (r.price_table_ids) then
+      own := own || tariffs[t];
+    end if;
+  end loop;
+  return own;
+end
 $$;
 comment on function preauth._own_tariffs(preauth.reservation, preauth._tariff[]) is
   'By what a reservation''s usage is priced, whatever was published since: the tables that priced its ceiling; where it told amounts alone, those in effect and published when it was made; nothing where its ceiling could not be priced.';
@@ -3620,46 +3672,47 @@ comment on function preauth._plan_json(text) is 'A plan with its live budgets; n
 
 -- 040_internal/_price.sql
 -- A loop of simple expressions over the few dimensions that are named: cheaper than any query would be.
-create function preauth._price(tariff preauth._tariff, counts jsonb, is_ceiling boolean, out amount numeric, out tokens numeric, out unpriced text)
+create function preauth._price(
+  tariff preauth._tariff, counts jsonb, is_ceiling boolean, out amount numeric, out tokens numeric, out code text, out dimension text)
 language plpgsql stable
 as $$
 declare
-  tier integer := preauth._tier_of(tariff, counts);
+  dimensions text[] := tariff.dimensions;
+  figures numeric[] := case when is_ceiling then tariff.bounds else tariff.rates end;
+  tier integer := case when cardinality(tariff.thresholds) = 1 then 1 else preauth._tier_of(tariff, counts) end;
   remaining jsonb := counts;
   total numeric := 0;
-  rate numeric;
 begin
   tokens := 0;
-  for d in 1 .. cardinality(tariff.dimensions) loop
-    exit when remaining = '{}' and d > 1;
-    rate := case when is_ceiling then tariff.bounds[tier][d] else tariff.rates[tier][d] end;
-    if remaining ? tariff.dimensions[d] and rate is not null then
-      total := total + (remaining -> tariff.dimensions[d])::numeric * rate;
-      if right(tariff.dimensions[d], 7) = '_tokens' then
-        tokens := tokens + (remaining -> tariff.dimensions[d])::numeric;
+  for d in 1 .. cardinality(dimensions) loop
+    if remaining ? dimensions[d] and figures[tier][d] is not null then
+      total := total + (remaining -> dimensions[d])::numeric * figures[tier][d];
+      if right(dimensions[d], 7) = '_tokens' then
+        tokens := tokens + (remaining -> dimensions[d])::numeric;
       end if;
-      remaining := remaining - tariff.dimensions[d];
-    elsif tariff.dimensions[d] = 'requests' then
-      total := total + rate;
+      remaining := remaining - dimensions[d];
+      exit when remaining = '{}';
+    elsif dimensions[d] = 'requests' then
+      total := total + figures[tier][d];
     end if;
   end loop;
   if remaining <> '{}' then
-    unpriced := preauth._first_counted(remaining);
     tokens := preauth._token_count(counts);
+    dimension := preauth._first_counted(remaining);
+    code := case when dimension is not null then 'dimension_unpriced' end;
   end if;
-  if unpriced is null then
+  if code is null and is_ceiling and not counts ?& tariff.required then
+    dimension := preauth._unbounded(tariff.required, counts);
+    code := case when dimension is not null then 'dimension_unbounded' end;
+  end if;
+  if code is null then
     amount := div(total + tariff.scale - 1, tariff.scale);
+    code := case when amount > 9007199254740991 then 'amount_out_of_range' end;
   end if;
 end
 $$;
 comment on function preauth._price(preauth._tariff, jsonb, boolean) is
-  'What {dimension: count} costs in the tariff''s unit: one ceiling over the exact sum, every token at the rate of the tier; and how many tokens that is. A request is counted once where it costs something and is not counted. is_ceiling: counts are bounds. unpriced: the first dimension that is counted and has no rate; there is no amount then.';
-
--- 040_internal/_price_amount.sql
-create function preauth._price_amount(tariff preauth._tariff, counts jsonb, is_ceiling boolean) returns numeric
-language sql stable
-as $$ select p.amount from preauth._price(tariff, counts, is_ceiling) as p $$;
-comment on function preauth._price_amount(preauth._tariff, jsonb, boolean) is 'What counts cost in the tariff''s unit; null where something has no rate.';
+  'What {dimension: count} costs in the tariff''s unit: one ceiling over the exact sum, every token at the rate of the tier; and how many tokens that is. A request is counted once where it costs something and is not counted. is_ceiling: counts are bounds. code: why it is no amount to hold or to spend, and the dimension that is the reason; null when it is.';
 
 -- 040_internal/_price_detail.sql
 create function preauth._price_detail(problem jsonb) returns text
@@ -3673,19 +3726,6 @@ as $$
   end
 $$;
 comment on function preauth._price_detail(jsonb) is 'A sentence for a person about what keeps a usage or its bounds from being priced.';
-
--- 040_internal/_price_problem.sql
-create function preauth._price_problem(tariff preauth._tariff, counts jsonb, is_ceiling boolean, amount numeric, unpriced text) returns jsonb
-language sql stable
-as $$
-  select case
-    when unpriced is not null then jsonb_build_object('code', 'dimension_unpriced', 'dimension', unpriced, 'model', tariff.name)
-    when is_ceiling and not counts ?& tariff.required and preauth._unbounded(tariff.required, counts) is not null
-      then jsonb_build_object('code', 'dimension_unbounded', 'dimension', preauth._unbounded(tariff.required, counts), 'model', tariff.name)
-    when amount > 9007199254740991 then jsonb_build_object('code', 'amount_out_of_range', 'unit', tariff.unit)
-  end
-$$;
-comment on function preauth._price_problem(preauth._tariff, jsonb, boolean, numeric, text) is 'Why there is no amount in the tariff''s unit: {code, …}; null when there is one.';
 
 -- 040_internal/_price_table_at.sql
 create function preauth._price_table_at(name text, unit text, at timestamptz) returns preauth.price_table
@@ -3924,29 +3964,31 @@ create function preauth._quote(tariffs preauth._tariff[], model text, counts jso
 language plpgsql stable
 as $$
 declare
-  amounts jsonb := '{}';
-  ids bigint[] := '{}';
+  amounts jsonb;
+  ids bigint[];
   problems jsonb := '{}';
-  problem jsonb;
-  tokens numeric;
   priced record;
+  tokens numeric;
+  quote preauth._quote;
 begin
   for t in 1 .. cardinality(tariffs) loop
     continue when tariffs[t].name <> model;
     priced := preauth._price(tariffs[t], counts, is_ceiling);
     tokens := priced.tokens;
-    problem := preauth._price_problem(tariffs[t], counts, is_ceiling, priced.amount, priced.unpriced);
-    if problem is null then
-      amounts := amounts || jsonb_build_object(tariffs[t].unit, priced.amount);
+    if priced.code is null then
+      amounts := jsonb_build_object('tokens', tokens, tariffs[t].unit, priced.amount) || coalesce(amounts, '{}');
       ids := ids || tariffs[t].price_table_id;
     else
-      problems := problems || jsonb_build_object(tariffs[t].unit, problem);
+      problems := problems || jsonb_build_object(tariffs[t].unit, jsonb_strip_nulls(jsonb_build_object(
+        'code', priced.code, 'dimension', priced.dimension, 'model', tariffs[t].name, 'unit', tariffs[t].unit)));
     end if;
   end loop;
-  if not amounts ? 'usd_nano' and not problems ? 'usd_nano' then
-    problems := problems || jsonb_build_object('usd_nano', jsonb_build_object('code', 'price_missing', 'model', model));
+  if problems = '{}' and amounts ? 'usd_nano' and tokens <= 9007199254740991 then
+    quote := row(case when told is null then amounts else amounts || told end, ids, problems)::preauth._quote;
+  else
+    quote := preauth._troubled_quote(amounts, ids, problems, model, counts, told);
   end if;
-  return preauth._with_tokens(row(amounts, nullif(ids, '{}'), problems)::preauth._quote, coalesce(tokens, preauth._token_count(counts)), told);
+  return quote;
 end
 $$;
 comment on function preauth._quote(preauth._tariff[], text, jsonb, boolean, jsonb) is
@@ -3979,17 +4021,19 @@ as $$
 declare
   models text[] := '{}';
   tariffs preauth._tariff[];
+  body jsonb;
 begin
   quotes := '{}';
   quote_of := '{}';
   for n in 1 .. cardinality(asks) loop
-    if preauth._is_priced(asks[n].body) then
-      for k in 0 .. preauth._last_option(asks[n].body) loop
-        if preauth._option_model(asks[n].body, k) is distinct from models[cardinality(models)] then
-          models := models || preauth._option_model(asks[n].body, k);
+    body := asks[n].body;
+    if preauth._is_priced(body) then
+      quote_of[n] := 0;
+      for k in 0 .. preauth._last_option(body) loop
+        if preauth._option_model(body, k) <> all (models) then
+          models := models || preauth._option_model(body, k);
         end if;
       end loop;
-      quote_of[n] := 0;
     end if;
   end loop;
   if quote_of = '{}' then
@@ -3998,9 +4042,10 @@ begin
   tariffs := preauth._tariffs(models, preauth._now());
   for n in 1 .. cardinality(quote_of) loop
     continue when quote_of[n] is null;
+    body := asks[n].body;
     quote_of[n] := cardinality(quotes) + 1;
-    for k in 0 .. preauth._last_option(asks[n].body) loop
-      quotes := quotes || preauth._option_quote(asks[n].body, k, tariffs);
+    for k in 0 .. preauth._last_option(body) loop
+      quotes := quotes || preauth._option_quote(body, k, tariffs);
     end loop;
   end loop;
 end
@@ -4465,7 +4510,8 @@ create function preauth._reratings(wrong_table bigint, tariff preauth._tariff, s
 language sql stable
 as $$
   select array(
-    select row(u.request_id, u.account_id, coalesce((last.detail ->> 'after')::bigint, (u.amounts ->> tariff.unit)::bigint), p.amount::bigint, p.unpriced)::preauth._rerating
+    select row(u.request_id, u.account_id, coalesce((last.detail ->> 'after')::bigint, (u.amounts ->> tariff.unit)::bigint), p.amount::bigint,
+        case when p.code is not null then coalesce(p.dimension, p.code) end)::preauth._rerating
     from preauth.usage_event as u
     left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id
     left join lateral (
@@ -4904,21 +4950,23 @@ comment on function preauth._shape_errors(text, jsonb) is 'Everything malformed 
 
 -- 040_internal/_shares.sql
 create function preauth._shares(tariff preauth._tariff, counts jsonb, is_ceiling boolean) returns jsonb
-language sql stable
+language plpgsql stable
 as $$
-  with parts as (
-    select d.place, d.dimension,
-      coalesce((counts -> d.dimension)::numeric, case when d.dimension = 'requests' then 1 end)
-        * case when is_ceiling then tariff.bounds[t.tier][d.place] else tariff.rates[t.tier][d.place] end as part
-    from unnest(tariff.dimensions) with ordinality as d (dimension, place)
-    cross join (select preauth._tier_of(tariff, counts) as tier) as t
-  ), sums as (
-    select p.place, p.dimension, p.part, sum(p.part) over (order by p.place) as so_far
-    from parts as p where p.part is not null
-  )
-  select coalesce(jsonb_object_agg(s.dimension,
-    div(s.so_far + tariff.scale - 1, tariff.scale) - div(s.so_far - s.part + tariff.scale - 1, tariff.scale)), '{}')
-  from sums as s
+declare
+  figures numeric[] := case when is_ceiling then tariff.bounds else tariff.rates end;
+  tier integer := preauth._tier_of(tariff, counts);
+  so_far numeric := 0;
+  before numeric := 0;
+  shares jsonb := '{}';
+begin
+  for d in 1 .. cardinality(tariff.dimensions) loop
+    continue when figures[tier][d] is null or not (counts ? tariff.dimensions[d] or tariff.dimensions[d] = 'requests');
+    so_far := so_far + coalesce((counts -> tariff.dimensions[d])::numeric, 1) * figures[tier][d];
+    shares := shares || jsonb_build_object(tariff.dimensions[d], div(so_far + tariff.scale - 1, tariff.scale) - before);
+    before := div(so_far + tariff.scale - 1, tariff.scale);
+  end loop;
+  return shares;
+end
 $$;
 comment on function preauth._shares(preauth._tariff, jsonb, boolean) is
   'The cost of well-priced counts by dimension, in the tariff''s unit: whole numbers that add up to preauth._price, each within one of its exact share.';
@@ -5021,38 +5069,69 @@ comment on function preauth._take(preauth._ask[]) is
   'Takes a batch of reserve or charge calls, numbered 1, 2, 3, …: price, find windows, lock them once in order, decide in order, record, answer in order.';
 
 -- 040_internal/_tariffs.sql
+-- usd_nano by one probe of the key; an index that is empty as a rule tells that there is no other unit.
 create function preauth._tariffs(names text[], at timestamptz) returns preauth._tariff[]
-language sql stable
+language plpgsql stable
 as $$
-  select array(
-    select row(found.asked, t.price_table_id, t.unit, t.scale, t.dimensions, t.thresholds, t.rates, t.bounds, t.required)::preauth._tariff
-    from (
-      select distinct on (p.name, p.unit) p.name as asked, p.unit, p.price_table_id, p.alias_of
-      from preauth.price_table as p
-      where p.name = any (names) and p.effective_from <= at and p.published_at <= at
-      order by p.name, p.unit, p.effective_from desc
-    ) as found
+declare
+  rows preauth.price_table[];
+begin
+  rows := array(
+    select one.row from unnest(names) as n (name)
     cross join lateral (
-      select p.* from preauth.price_table as p
-      where p.name = coalesce(found.alias_of, found.asked) and p.unit = found.unit and p.effective_from <= at and p.published_at <= at
-      order by p.effective_from desc limit 1
-    ) as t
-    where t.tiers is not null
-    order by found.asked, t.unit <> 'usd_nano', t.unit)
+      select x as row from preauth.price_table as x
+      where x.name = n.name and x.unit = 'usd_nano' and x.effective_from <= at and x.published_at <= at
+      order by x.effective_from desc limit 1
+    ) as one
+    union all
+    (select distinct on (x.name, x.unit) x
+    from preauth.price_table as x
+    where x.name = any (names) and x.unit <> 'usd_nano' and x.effective_from <= at and x.published_at <= at
+    order by x.name, x.unit, x.effective_from desc));
+  return preauth._tariffs_from(rows, at);
+end
 $$;
-comment on function preauth._tariffs(text[], timestamptz) is 'By which tables models of these names are priced at an instant, as far as was published by then: one a unit, usd_nano first; aliases are followed once.';
+comment on function preauth._tariffs(text[], timestamptz) is
+  'By which tables models of these names (each once) are priced at an instant, as far as was published by then: one a unit; aliases are followed once.';
+
+-- 040_internal/_tariffs_from.sql
+create function preauth._tariffs_from(rows preauth.price_table[], at timestamptz) returns preauth._tariff[]
+language plpgsql stable
+as $$
+declare
+  tariffs preauth._tariff[] := '{}';
+  asked preauth.price_table;
+  t preauth.price_table;
+begin
+  foreach asked in array rows loop
+    t := asked;
+    if asked.alias_of is not null then
+      select x.* into t from preauth.price_table as x
+      where x.name = asked.alias_of and x.unit = asked.unit and x.effective_from <= at and x.published_at <= at
+      order by x.effective_from desc limit 1;
+    end if;
+    if t.tiers is not null then
+      tariffs := tariffs || row(asked.name, t.price_table_id, t.unit, t.scale, t.dimensions, t.thresholds, t.rates, t.bounds, t.required)::preauth._tariff;
+    end if;
+  end loop;
+  return tariffs;
+end
+$$;
+comment on function preauth._tariffs_from(preauth.price_table[], timestamptz) is 'The tariffs of rows that were found; of an alias, the table that it stands for at that instant.';
 
 -- 040_internal/_tariffs_of.sql
 create function preauth._tariffs_of(price_table_ids bigint[]) returns preauth._tariff[]
-language sql stable
+language plpgsql stable
 as $$
-  select array(
+begin
+  return array(
     select row(p.name, p.price_table_id, p.unit, p.scale, p.dimensions, p.thresholds, p.rates, p.bounds, p.required)::preauth._tariff
     from preauth.price_table as p
     where p.price_table_id = any (price_table_ids) and p.tiers is not null
-    order by p.unit <> 'usd_nano', p.unit)
+    order by p.unit <> 'usd_nano', p.unit);
+end
 $$;
-comment on function preauth._tariffs_of(bigint[]) is 'These price tables, whatever is in effect now.';
+comment on function preauth._tariffs_of(bigint[]) is 'These price tables, whatever is in effect now; usd_nano first.';
 
 -- 040_internal/_things.sql
 create function preauth._things() returns table (class text, schema text, name text, short_name text, owner oid, acl aclitem[])
@@ -5213,15 +5292,51 @@ comment on function preauth._timeline(preauth.reservation) is 'Everything that h
 
 -- 040_internal/_token_count.sql
 create function preauth._token_count(counts jsonb) returns numeric
-language sql stable
-as $$ select coalesce(sum(c.value::numeric), 0) from jsonb_each(counts) as c where c.key like '%\_tokens' $$;
+language plpgsql stable
+as $$
+begin
+  return (select coalesce(sum(c.value::numeric), 0) from jsonb_each(counts) as c where c.key like '%\_tokens');
+end
+$$;
 comment on function preauth._token_count(jsonb) is 'All tokens among {dimension: count}: what a budget of tokens counts.';
+
+-- 040_internal/_troubled_quote.sql
+create function preauth._troubled_quote(amounts jsonb, price_table_ids bigint[], problems jsonb, model text, counts jsonb, told jsonb) returns preauth._quote
+language plpgsql stable
+as $$
+declare
+  tokens numeric := preauth._token_count(counts);
+  unbounded jsonb := jsonb_path_query_first(problems, '$.* ? (@.code == "dimension_unbounded")');
+begin
+  if not coalesce(amounts ? 'usd_nano', false) and not problems ? 'usd_nano' then
+    problems := problems || jsonb_build_object('usd_nano', jsonb_build_object('code', 'price_missing', 'model', model, 'unit', 'usd_nano'));
+  end if;
+  amounts := coalesce(amounts, '{}') - 'tokens';
+  if unbounded is not null then
+    problems := problems || jsonb_build_object('tokens', unbounded);
+  elsif tokens > 9007199254740991 then
+    problems := problems || '{"tokens": {"code": "amount_out_of_range", "unit": "tokens"}}';
+  else
+    amounts := amounts || jsonb_build_object('tokens', tokens);
+  end if;
+  return row(amounts || coalesce(told, '{}'), price_table_ids, problems)::preauth._quote;
+end
+$$;
+comment on function preauth._troubled_quote(jsonb, bigint[], jsonb, text, jsonb, jsonb) is
+  'A quote of which not all could be worked out: a price is missing, or something that must be bounded is not; then nothing bounds its tokens either.';
 
 -- 040_internal/_unbounded.sql
 create function preauth._unbounded(dimensions text[], bounds jsonb) returns text
-language sql stable
+language plpgsql stable
 as $$
-  select min(d.dimension) from unnest(dimensions) as d (dimension) where not preauth._is_bounded(d.dimension, bounds)
+begin
+  for d in 1 .. cardinality(dimensions) loop
+    if not preauth._is_bounded(dimensions[d], bounds) then
+      return dimensions[d];
+    end if;
+  end loop;
+  return null;
+end
 $$;
 comment on function preauth._unbounded(text[], jsonb) is 'The first of these dimensions that max_usage does not bound; null when all are bounded.';
 
@@ -5280,6 +5395,23 @@ end
 $$;
 comment on function preauth._unopened(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[]) is
   'The accounts and models with windows that are not made yet and are needed; a request that will be refused because what it asks of a budget cannot be told makes none.';
+
+-- 040_internal/_usage_problems.sql
+create function preauth._usage_problems(problems jsonb, model text, told jsonb) returns jsonb
+language plpgsql stable
+as $$
+begin
+  if problems -> 'usd_nano' ->> 'code' = 'price_missing' then
+    problems := jsonb_set(problems, '{usd_nano,model}', coalesce(to_jsonb(model), 'null'));
+  end if;
+  return jsonb_strip_nulls(jsonb_build_object('problems', problems, 'refused', (
+    select p.value from jsonb_each(problems) as p
+    where p.value ->> 'code' <> 'price_missing' and not coalesce(told, '{}') ? p.key
+    order by p.key limit 1)));
+end
+$$;
+comment on function preauth._usage_problems(jsonb, text, jsonb) is
+  'What keeps a usage from being worked out: problems by unit, and the one that refuses it whatever is held, for a dimension without a rate is never free; a missing price matters only where money is held.';
 
 -- 040_internal/_value_error.sql
 create function preauth._value_error(kind text, value jsonb) returns text
@@ -5345,7 +5477,7 @@ as $$
   cross join lateral jsonb_each(u.cost) as c (unit, shares)
   left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id
   left join lateral (
-    select preauth._shares(t, u.usage, k.is_ceiling) as shares, preauth._price_amount(t, u.usage, k.is_ceiling) as amount
+    select preauth._shares(t, u.usage, k.is_ceiling) as shares, (preauth._price(t, u.usage, k.is_ceiling)).amount as amount
     from unnest(preauth._tariffs_of(u.price_table_ids)) as t
     cross join (select coalesce(u.outcome = 'expired' or r.call = 'charge' and not r.body ? 'usage', false) as is_ceiling) as k
     where t.unit = c.unit
@@ -5595,22 +5727,24 @@ declare
   usage jsonb := ask.body -> 'usage';
   told jsonb := ask.body -> 'amounts';
   quote preauth._quote := preauth._quote(tariffs, null, usage, false, told);
-  bounds jsonb := preauth._option_counts(r.body, r.option_no);
+  priced jsonb := '{}';
 begin
-  if quote.problems -> 'usd_nano' ->> 'code' = 'price_missing' then
-    quote.problems := quote.problems || jsonb_build_object('usd_nano', jsonb_build_object('code', 'price_missing', 'model', r.model));
+  if quote.problems <> '{}' then
+    priced := preauth._usage_problems(quote.problems, r.model, told);
   end if;
-  ask.body := ask.body || jsonb_build_object('amounts', quote.amounts, 'priced', jsonb_strip_nulls(jsonb_build_object(
-    'price_table_ids', to_jsonb(quote.price_table_ids),
-    'problems', quote.problems,
-    'refused', (select p.value from jsonb_each(quote.problems) as p where p.value ->> 'code' <> 'price_missing' and not coalesce(told, '{}') ? p.key order by p.key limit 1),
-    'cost', case when quote.price_table_ids is not null then preauth._cost_of(tariffs, usage, false, told) end,
-    'unbounded', case when bounds is not null then preauth._unbounded_amounts(tariffs, usage, bounds, told) end)));
+  if quote.price_table_ids is not null then
+    priced := priced || jsonb_strip_nulls(jsonb_build_object(
+      'price_table_ids', to_jsonb(quote.price_table_ids), 'cost', preauth._cost_of(tariffs, usage, false, told)));
+  end if;
+  if preauth._option_counts(r.body, r.option_no) is not null and not preauth._are_bounded(tariffs, usage, preauth._option_counts(r.body, r.option_no)) then
+    priced := priced || jsonb_build_object('unbounded', preauth._unbounded_amounts(tariffs, usage, preauth._option_counts(r.body, r.option_no), told));
+  end if;
+  ask.body := ask.body || jsonb_build_object('amounts', quote.amounts, 'priced', priced);
   return ask;
 end
 $$;
 comment on function preauth._with_cost(preauth._ask, preauth.reservation, preauth._tariff[]) is
-  'A settlement with the amounts that its usage comes to by the reservation''s own tariffs, and what is to be kept of that: priced {price_table_ids, cost, unbounded, problems, refused: the problem that nothing makes good}.';
+  'A settlement with the amounts that its usage comes to by the reservation''s own tariffs, and what is to be kept of that: priced {price_table_ids, cost, unbounded, problems, refused}.';
 
 -- 040_internal/_with_costs.sql
 create function preauth._with_costs(asks preauth._ask[], held preauth.reservation[]) returns preauth._ask[]
@@ -5654,21 +5788,6 @@ as $$
   end)::json
 $$;
 comment on function preauth._with_retry_after(json, jsonb) is 'A denial''s headers: Retry-After is retry_after_ms in whole seconds, rounded up.';
-
--- 040_internal/_with_tokens.sql
-create function preauth._with_tokens(quote preauth._quote, tokens numeric, told jsonb) returns preauth._quote
-language sql stable
-as $$
-  select case
-    when quote.problems @? '$.* ? (@.code == "dimension_unbounded")' then row(quote.amounts || coalesce(told, '{}'), quote.price_table_ids,
-      jsonb_build_object('tokens', jsonb_path_query_first(quote.problems, '$.* ? (@.code == "dimension_unbounded")')) || quote.problems)::preauth._quote
-    when tokens > 9007199254740991 then row(quote.amounts || coalesce(told, '{}'), quote.price_table_ids,
-      quote.problems || '{"tokens": {"code": "amount_out_of_range", "unit": "tokens"}}')::preauth._quote
-    else row(jsonb_build_object('tokens', tokens) || quote.amounts || coalesce(told, '{}'), quote.price_table_ids, quote.problems)::preauth._quote
-  end
-$$;
-comment on function preauth._with_tokens(preauth._quote, numeric, jsonb) is
-  'A quote with its tokens, which nothing bounds where something that must be bounded is not, and with the amounts that the request itself tells.';
 
 -- 040_internal/_with_twins.sql
 create function preauth._with_twins(asks preauth._ask[]) returns preauth._ask[]
