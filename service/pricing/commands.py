@@ -1,0 +1,152 @@
+"""``preauth prices``: import, list and re-rate."""
+
+import json
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+
+import click
+import psycopg
+
+from service.pricing.difference import Change, changes, matching
+from service.pricing.importers import genai, litellm
+from service.pricing.report import change_lines, rerate_lines, skipped_lines
+from service.pricing.tables import Catalogue
+from service.settings import Settings
+from service.store import Connection, call, database
+
+__all__ = ["prices"]
+
+ACTOR = "preauth prices"
+
+
+class Instant(click.ParamType):
+    """A time with its offset, or a date: its midnight in UTC."""
+
+    name = "time"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        """Read RFC 3339."""
+        text = str(value)
+        try:
+            found = datetime.fromisoformat(text if len(text) > len("2026-01-01") else text + "Z")
+        except ValueError:
+            self.fail(f"{text} is not a time such as 2026-11-30T09:00:00Z", param, ctx)
+        if found.tzinfo is None:
+            self.fail(f"{text} has no offset, such as Z or +01:00", param, ctx)
+        return found
+
+
+@click.group()
+def prices() -> None:
+    """Price tables: versions of what a model costs. A published one never changes."""
+
+
+@prices.group("import")
+def import_() -> None:
+    """Publish prices from a list, exactly as they stand there, or say why not."""
+
+
+_only = click.option(
+    "--only", multiple=True, metavar="PATTERN", help="Names such as openai/gpt-5*; may be repeated."
+)
+_dry_run = click.option("--dry-run", is_flag=True, help="Say what would change; publish nothing.")
+
+
+@import_.command("genai")
+@_only
+@_dry_run
+def import_genai(only: tuple[str, ...], dry_run: bool) -> None:
+    """Import the prices that are installed with genai-prices."""
+    _import(genai.catalogue(), only, dry_run=dry_run)
+
+
+@import_.command("litellm")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@_only
+@_dry_run
+def import_litellm(file: Path, only: tuple[str, ...], dry_run: bool) -> None:
+    """Import LiteLLM's model_prices_and_context_window.json."""
+    try:
+        found = litellm.catalogue(file)
+    except litellm.NotAPriceListError as error:
+        raise click.ClickException(f"{file}: {error}") from None
+    _import(found, only, dry_run=dry_run)
+
+
+@prices.command("list")
+@click.option("--model", help="Only the versions of this name.")
+@click.option("--at", type=Instant(), help="Only what is in effect at this time.")
+def list_(model: str | None, at: datetime | None) -> None:
+    """Print the published tables, one JSON object a line, the newest version of a name first."""
+    with database(Settings()) as dsn, psycopg.connect(dsn) as connection:
+        for table in call(connection, "price_tables", model=model, at=at):
+            click.echo(json.dumps(table))
+
+
+@prices.command("rerate")
+@click.option("--wrong", type=int, required=True, help="The price_table_id that was used.")
+@click.option("--right", type=int, required=True, help="The one that should have been.")
+@click.option("--since", type=Instant(), required=True, help="Spend at this time or later.")
+@click.option("--until", type=Instant(), required=True, help="Spend before this time.")
+@click.option("--reason", help="Why, for the audit.")
+@click.option("--confirm", is_flag=True, help="Write the adjustments.")
+def rerate(  # noqa: PLR0913, PLR0917
+    wrong: int, right: int, since: datetime, until: datetime, reason: str | None, confirm: bool
+) -> None:
+    """Say what spend under a wrong table would have cost; with --confirm, correct it, once."""
+    with database(Settings()) as dsn, psycopg.connect(dsn) as connection:
+        answer = call(
+            connection,
+            "rerate",
+            wrong_table=wrong,
+            right_table=right,
+            since=since,
+            until=until,
+            confirm=confirm,
+            reason=reason,
+            actor=ACTOR,
+        )
+    _echo(rerate_lines(answer))
+    if not confirm:
+        click.echo("nothing was written: --confirm writes the adjustments", err=True)
+
+
+def _import(found: Catalogue, only: tuple[str, ...], *, dry_run: bool) -> None:
+    wanted = matching(found, only)
+    if not wanted.tables and not wanted.skipped:
+        raise click.ClickException(f"no price is called {' or '.join(only)}")
+    with database(Settings()) as dsn, psycopg.connect(dsn) as connection:
+        published = call(connection, "price_tables")
+        new = list(changes(wanted, published))
+        if not dry_run:
+            publish(connection, new)
+    for change in new:
+        _echo(change_lines(change))
+    _echo(skipped_lines("skipped", wanted.skipped))
+    _echo(skipped_lines("left out", wanted.left_out))
+    verb = "to publish" if dry_run else "published"
+    same = len(wanted.tables) - len(new)
+    click.echo(f"{len(new)} {verb}, {same} the same, {len(wanted.skipped)} skipped", err=True)
+
+
+def publish(connection: Connection, new: Iterable[Change]) -> None:
+    """Publish all of them or, when one is refused, none.
+
+    Raises:
+        click.ClickException: one is refused.
+    """
+    with connection.transaction():
+        for change in new:
+            table = change.table
+            try:
+                call(connection, "publish_price_table", body=table.body(), actor=ACTOR)
+            except click.ClickException as error:
+                raise click.ClickException(f"{table.name}: {error.message}") from None
+
+
+def _echo(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line)

@@ -1,0 +1,281 @@
+"""LiteLLM's list, ``model_prices_and_context_window.json``, read from its text."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+
+from service.pricing.importers.litellm_fields import (
+    ITEMS,
+    MILLION,
+    SEARCH,
+    TOKENS,
+    Field,
+    LeftOut,
+    UnclearPriceError,
+    classify,
+    is_price,
+    stated,
+)
+from service.pricing.rates import InexactRateError, Rate, rate_of
+from service.pricing.tables import VARIANTS, Catalogue, Skipped, Table, Tier, name_fault
+
+__all__ = ["NotAPriceListError", "catalogue"]
+
+Rates = Mapping[str, Rate]
+
+_PROVIDER_KIND: Final = re.compile(r"-[a-z0-9-]*(?:_|-)models$")
+_PER_ITEM: Final = frozenset(ITEMS.values())
+
+_LIKE: Final = {
+    "cached_input_tokens": "input_tokens",
+    "input_audio_tokens": "input_tokens",
+    "cached_input_audio_tokens": "cached_input_tokens",
+    "input_image_tokens": "input_tokens",
+    "cached_input_image_tokens": "cached_input_tokens",
+    "input_video_tokens": "input_tokens",
+    "cached_input_video_tokens": "cached_input_tokens",
+    "reasoning_tokens": "output_tokens",
+}
+"""Where the list says nothing of these, it means the price of what they are a part of."""
+
+
+class NotAPriceListError(ValueError):
+    """The file isn't the list, or not a sound one."""
+
+
+def catalogue(file: Path) -> Catalogue:
+    """Every model of the file.
+
+    Raises:
+        NotAPriceListError: it can't be read as the list.
+        OSError: it can't be read.
+    """
+    found = Catalogue()
+    entries = _load(file)
+    source = f"LiteLLM {file.name}"[:256]
+    taken: dict[str, str] = {}
+    aliases: dict[str, list[str]] = {}
+    for key, entry in entries.items():
+        if (target := entry.get("alias_of")) in entries:
+            aliases.setdefault(_name(target, entries[target]), []).append(key)
+        elif any(is_price(field) for field in entry) and key != "sample_spec":
+            _add(found, key, entry, source, taken)
+    found.tables = [
+        replace(table, aliases=_free(aliases.get(table.model, ()), taken))
+        for table in found.tables
+    ]
+    return found
+
+
+def _load(file: Path) -> dict[str, dict[str, Any]]:
+    try:
+        entries = json.loads(
+            file.read_text("utf-8"), parse_float=Decimal, object_pairs_hook=_unique
+        )
+    except NotAPriceListError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise NotAPriceListError(f"it is not JSON: {error}") from None
+    if not isinstance(entries, dict) or not all(isinstance(e, dict) for e in entries.values()):
+        raise NotAPriceListError("it must be an object of objects, by model")
+    return entries
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise NotAPriceListError(f"{name} appears twice")
+        found[name] = value
+    return found
+
+
+def _name(key: str, entry: Mapping[str, Any]) -> str:
+    """The provider and the model: ``openai/gpt-5``."""
+    provider = _PROVIDER_KIND.sub("", str(entry.get("litellm_provider") or ""))
+    return key if not provider or key.startswith(f"{provider}/") else f"{provider}/{key}"
+
+
+def _free(names: list[str] | tuple[str, ...], taken: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(n for n in names if n not in taken and name_fault(n) is None)
+
+
+def _add(
+    found: Catalogue, key: str, entry: Mapping[str, Any], source: str, taken: dict[str, str]
+) -> None:
+    name = _name(key, entry)
+    try:
+        if fault := name_fault(name):
+            raise UnclearPriceError(fault)
+        if name in taken:
+            raise UnclearPriceError(f"the entry {taken[name]} has the same name")
+        taken[name] = key
+        found.tables += _tables(name, entry, source, found)
+    except (UnclearPriceError, InexactRateError) as error:
+        found.skipped.append(Skipped(name, str(error)))
+
+
+def _tables(
+    name: str, entry: Mapping[str, Any], source: str, found: Catalogue
+) -> list[Table]:
+    fields = list(_fields(name, entry, found))
+    standard = _standard(entry, [f for f in fields if f.variant is None])
+    tables = [Table(name, None, _completed(standard), source)]
+    for variant in VARIANTS:
+        own = [f for f in fields if f.variant == variant]
+        try:
+            if own:
+                tables.append(Table(name, variant, _completed(_varied(standard, own)), source))
+        except UnclearPriceError as error:
+            found.skipped.append(Skipped(f"{name}:{variant}", str(error)))
+    return tables
+
+
+def _fields(name: str, entry: Mapping[str, Any], found: Catalogue) -> Iterator[Field]:
+    left_out: dict[str, None] = {}
+    for key, value in entry.items():
+        if not is_price(key) or key == "tiered_pricing" or not stated(key, value):
+            continue
+        if key == "output_cost_per_image" and "output_cost_per_image_token" in entry:
+            continue  # the same price again, for an image of the usual size
+        if key == SEARCH and "search_free_requests" in entry:
+            left_out[f"{key}: some are free, so that searches are refused"] = None
+            continue
+        field = classify(key, value, entry.get("mode"))
+        if isinstance(field, LeftOut):
+            left_out[field.reason] = None
+        else:
+            yield field
+    found.left_out += [Skipped(name, reason) for reason in left_out]
+
+
+def _standard(entry: Mapping[str, Any], fields: list[Field]) -> tuple[Tier, ...]:
+    if "tiered_pricing" in entry:
+        return _tiered(entry["tiered_pricing"], fields)
+    rates: dict[tuple[str, int], Rate] = {}
+    for field in fields:
+        _set(rates, field)
+    if not rates:
+        raise UnclearPriceError("it has no price")
+    _refuse_items_beside_tokens(rates)
+    return _tiers(rates)
+
+
+def _set(rates: dict[tuple[str, int], Rate], field: Field) -> None:
+    rate = rate_of(field.usd, field.per)
+    known = rates.setdefault((field.dimension, field.above), rate)
+    if known.exact != rate.exact:
+        raise UnclearPriceError(f"it has two prices for {field.dimension}")
+
+
+def _refuse_items_beside_tokens(rates: Mapping[tuple[str, int], Rate]) -> None:
+    """An item's price beside a token's: what is billed by which isn't said."""
+    items = [name for name, _ in rates if name in _PER_ITEM]
+    tokens = any(rate.micro_usd for (name, _), rate in rates.items() if name not in _PER_ITEM)
+    if items and tokens:
+        raise UnclearPriceError(f"it is priced by {items[0]} and by tokens or calls")
+
+
+def _tiers(rates: Mapping[tuple[str, int], Rate]) -> tuple[Tier, ...]:
+    """A dimension without a rate of its own for a tier keeps its base rate, as in the list."""
+    bases = {name: rate for (name, above), rate in rates.items() if above == 0}
+    starts = sorted({above for name, above in rates if name in bases})
+    return tuple(
+        Tier(above, {name: _rate_above(rates, name, above) for name in bases})
+        for above in (starts or [0])
+    )
+
+
+def _rate_above(rates: Mapping[tuple[str, int], Rate], name: str, above: int) -> Rate:
+    reached = max(start for dimension, start in rates if dimension == name and start <= above)
+    return rates[name, reached]
+
+
+def _varied(standard: tuple[Tier, ...], own: list[Field]) -> tuple[Tier, ...]:
+    """A variant's rates, for the dimensions and the tiers of the standard price.
+
+    A dimension without a rate of the variant keeps its standard one, as in the list.
+    """
+    rates: dict[tuple[str, int], Rate] = {}
+    for field in own:
+        _set(rates, field)
+    named = {name for name, _ in rates}
+    starts = {name: _tier_starts(standard, name) for name in standard[0].rates}
+    for name in sorted(named | _priced_tokens(standard)):
+        if starts.get(name) != {above for other, above in rates if other == name}:
+            raise UnclearPriceError(f"it has no price for {name} in the standard tiers")
+    return tuple(
+        Tier(tier.above, {**tier.rates, **{n: _rate_above(rates, n, tier.above) for n in named}})
+        for tier in standard
+    )
+
+
+def _priced_tokens(tiers: tuple[Tier, ...]) -> set[str]:
+    """The input and the output, where they cost something: no variant leaves them out."""
+    rates = tiers[0].rates
+    return {n for n in ("input_tokens", "output_tokens") if n in rates and rates[n].micro_usd}
+
+
+def _tier_starts(tiers: tuple[Tier, ...], name: str) -> set[int]:
+    """Where a dimension's rate changes."""
+    before, starts = None, set()
+    for tier in tiers:
+        if tier.rates[name] != before:
+            starts.add(tier.above)
+        before = tier.rates[name]
+    return starts
+
+
+def _tiered(ranges: Any, fields: list[Field]) -> tuple[Tier, ...]:
+    """``tiered_pricing``: ranges of input tokens that follow each other, from 0."""
+    if not isinstance(ranges, list) or not ranges or any(f.dimension != "web_searches" for f in fields):
+        raise UnclearPriceError("tiered_pricing is not understood")
+    extra = {field.dimension: rate_of(field.usd, field.per) for field in fields}
+    tiers, expected = [], 0
+    for one in ranges:
+        low, high = _range(one)
+        if low != expected:
+            raise UnclearPriceError("tiered_pricing has ranges that don't follow each other")
+        tiers.append(Tier(low, {**extra, **_range_rates(one)}))
+        expected = high
+    if any(tier.rates.keys() != tiers[0].rates.keys() for tier in tiers):
+        raise UnclearPriceError("tiered_pricing prices other things in other tiers")
+    return tuple(tiers)
+
+
+def _range(one: Any) -> tuple[int, int]:
+    bounds = one.get("range") if isinstance(one, dict) else None
+    if not isinstance(bounds, list) or not 1 <= len(bounds) <= 2 or any(
+        isinstance(b, bool) or not isinstance(b, (int, Decimal)) or b != int(b) for b in bounds
+    ):
+        raise UnclearPriceError("tiered_pricing has a range that is not understood")
+    return int(bounds[0]), int(bounds[-1])
+
+
+def _range_rates(one: Mapping[str, Any]) -> Rates:
+    rates: dict[str, Rate] = {}
+    for key, value in one.items():
+        if key == "range" or (is_price(key) and not stated(key, value)):
+            continue
+        if key not in TOKENS:
+            raise UnclearPriceError(f"tiered_pricing: {key} is not understood")
+        if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
+            raise UnclearPriceError(f"tiered_pricing: {key} is not a number")
+        rates[TOKENS[key]] = rate_of(Decimal(value) * MILLION, MILLION)
+    return rates
+
+
+def _completed(tiers: tuple[Tier, ...]) -> tuple[Tier, ...]:
+    return tuple(Tier(tier.above, _with_parts(tier.rates)) for tier in tiers)
+
+
+def _with_parts(rates: Rates) -> Rates:
+    completed = dict(rates)
+    for part, whole in _LIKE.items():
+        if part not in completed and whole in completed:
+            completed[part] = completed[whole]
+    return completed
