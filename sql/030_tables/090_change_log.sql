@@ -8,11 +8,11 @@ create table preauth.change_log (
   after jsonb,
   reason text,
   constraint change_log_pkey primary key (change_id),
-  constraint change_log_subject_known check (subject in ('plan', 'account', 'budget', 'api_key'))
+  constraint change_log_subject_known check (subject in ('plan', 'account', 'budget', 'api_key', 'price_table'))
 );
 create index change_log_subject on preauth.change_log (subject, subject_id);
 alter table preauth.change_log enable row level security;
-comment on table preauth.change_log is 'Append-only: who changed which plan, account, budget or key, when, from what, to what, why.';
+comment on table preauth.change_log is 'Append-only: who changed which plan, account, budget, key or price table, when, from what, to what, why.';
 comment on column preauth.change_log.change_id is 'Order of writing.';
 comment on column preauth.change_log.changed_at is 'When.';
 comment on column preauth.change_log.actor is 'Who: an API key''s id or a database role.';

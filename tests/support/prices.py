@@ -1,0 +1,46 @@
+"""Rates as a price page has them, and how to publish them."""
+
+from fractions import Fraction
+from typing import Any
+
+from tests.support.money import Json
+from tests.support.session import Session
+
+__all__ = ["CHAT", "MODEL", "exact", "publish", "rate", "rates"]
+
+MODEL = "acme/chat-1"
+
+_PER = 1_000_000
+
+
+def rate(usd: str, per: int = _PER, **more: Any) -> Json:
+    """USD for so many (a million unless said otherwise), as ``"0.26"``."""
+    micro = Fraction(usd) * 1_000_000
+    assert micro.denominator == 1, usd
+    return {"micro_usd": int(micro), "per": per, **more}
+
+
+def rates(**usd: str) -> Json:
+    """USD per million, by dimension."""
+    return {dimension: rate(figure) for dimension, figure in usd.items()}
+
+
+CHAT = rates(input_tokens="3", cached_input_tokens="0.30", output_tokens="15")
+
+
+async def publish(session: Session, model: str = MODEL, **body: Any) -> Json:
+    """A price table; `CHAT` unless other rates are given."""
+    if not {"rates", "tiers"} & set(body):
+        body["rates"] = CHAT
+    reply: Json = await session.call("publish_price_table", body={"model": model, **body})
+    return reply
+
+
+def exact(usage: dict[str, int], table: Json) -> Fraction:
+    """The cost of a usage by rates of USD, in nano-USD, before it is rounded."""
+    shares = (
+        Fraction(count * table[dimension]["micro_usd"] * 1000, table[dimension]["per"])
+        for dimension, count in usage.items()
+        if count
+    )
+    return sum(shares, Fraction(0))
