@@ -1,26 +1,17 @@
 """``preauth prices``: import, list and re-rate."""
 
-import json
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 
 import click
-import psycopg
 
-from service.pricing.difference import Change, changes, matching
-from service.pricing.importers import genai, litellm
-from service.pricing.report import change_lines, rerate_lines, skipped_lines
-from service.pricing.tables import Catalogue
 from service.settings import Settings
-from service.store import Connection, call, database
 
 __all__ = ["prices"]
 
-ACTOR = "preauth prices"
 
-
-class Instant(click.ParamType):
+class Instant(click.ParamType[datetime]):
     """A time with its offset, or a date: its midnight in UTC."""
 
     name = "time"
@@ -60,7 +51,10 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Say what would change; 
 @_dry_run
 def import_genai(only: tuple[str, ...], dry_run: bool) -> None:
     """Import the prices that are installed with genai-prices."""
-    _import(genai.catalogue(), only, dry_run=dry_run)
+    from service.pricing.importers.genai import catalogue
+    from service.pricing.publishing import publish_catalogue
+
+    publish_catalogue(Settings(), catalogue(), only, dry_run=dry_run)
 
 
 @import_.command("litellm")
@@ -69,11 +63,14 @@ def import_genai(only: tuple[str, ...], dry_run: bool) -> None:
 @_dry_run
 def import_litellm(file: Path, only: tuple[str, ...], dry_run: bool) -> None:
     """Import LiteLLM's model_prices_and_context_window.json."""
+    from service.pricing.importers.litellm import NotAPriceListError, catalogue
+    from service.pricing.publishing import publish_catalogue
+
     try:
-        found = litellm.catalogue(file)
-    except litellm.NotAPriceListError as error:
+        found = catalogue(file)
+    except NotAPriceListError as error:
         raise click.ClickException(f"{file}: {error}") from None
-    _import(found, only, dry_run=dry_run)
+    publish_catalogue(Settings(), found, only, dry_run=dry_run)
 
 
 @prices.command("list")
@@ -81,9 +78,9 @@ def import_litellm(file: Path, only: tuple[str, ...], dry_run: bool) -> None:
 @click.option("--at", type=Instant(), help="Only what is in effect at this time.")
 def list_(model: str | None, at: datetime | None) -> None:
     """Print the published tables, one JSON object a line, the newest version of a name first."""
-    with database(Settings()) as dsn, psycopg.connect(dsn) as connection:
-        for table in call(connection, "price_tables", model=model, at=at):
-            click.echo(json.dumps(table))
+    from service.pricing.publishing import published_lines
+
+    _echo(published_lines(Settings(), model, at))
 
 
 @prices.command("rerate")
@@ -93,58 +90,25 @@ def list_(model: str | None, at: datetime | None) -> None:
 @click.option("--until", type=Instant(), required=True, help="Spend before this time.")
 @click.option("--reason", help="Why, for the audit.")
 @click.option("--confirm", is_flag=True, help="Write the adjustments.")
-def rerate(  # noqa: PLR0913, PLR0917
+def rerate(  # noqa: PLR0917
     wrong: int, right: int, since: datetime, until: datetime, reason: str | None, confirm: bool
 ) -> None:
     """Say what spend under a wrong table would have cost; with --confirm, correct it, once."""
-    with database(Settings()) as dsn, psycopg.connect(dsn) as connection:
-        answer = call(
-            connection,
-            "rerate",
+    from service.pricing.rerating import rerate_lines
+
+    _echo(
+        rerate_lines(
+            Settings(),
             wrong_table=wrong,
             right_table=right,
             since=since,
             until=until,
             confirm=confirm,
             reason=reason,
-            actor=ACTOR,
         )
-    _echo(rerate_lines(answer))
+    )
     if not confirm:
         click.echo("nothing was written: --confirm writes the adjustments", err=True)
-
-
-def _import(found: Catalogue, only: tuple[str, ...], *, dry_run: bool) -> None:
-    wanted = matching(found, only)
-    if not wanted.tables and not wanted.skipped:
-        raise click.ClickException(f"no price is called {' or '.join(only)}")
-    with database(Settings()) as dsn, psycopg.connect(dsn) as connection:
-        published = call(connection, "price_tables")
-        new = list(changes(wanted, published))
-        if not dry_run:
-            publish(connection, new)
-    for change in new:
-        _echo(change_lines(change))
-    _echo(skipped_lines("skipped", wanted.skipped))
-    _echo(skipped_lines("left out", wanted.left_out))
-    verb = "to publish" if dry_run else "published"
-    same = len(wanted.tables) - len(new)
-    click.echo(f"{len(new)} {verb}, {same} the same, {len(wanted.skipped)} skipped", err=True)
-
-
-def publish(connection: Connection, new: Iterable[Change]) -> None:
-    """Publish all of them or, when one is refused, none.
-
-    Raises:
-        click.ClickException: one is refused.
-    """
-    with connection.transaction():
-        for change in new:
-            table = change.table
-            try:
-                call(connection, "publish_price_table", body=table.body(), actor=ACTOR)
-            except click.ClickException as error:
-                raise click.ClickException(f"{table.name}: {error.message}") from None
 
 
 def _echo(lines: Iterable[str]) -> None:

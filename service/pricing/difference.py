@@ -1,12 +1,13 @@
 """What publishing a catalogue would change, against what is published."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from service.pricing.rates import Rate
-from service.pricing.tables import Catalogue, Skipped, Table, Tier
+from service.pricing.tables import Catalogue, Skipped, Table, Tier, with_variant
 
 __all__ = ["Change", "Published", "changes", "matching"]
 
@@ -21,10 +22,15 @@ class Published(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A table to publish, and what it takes the place of: None if it is the first of its name."""
+    """A table to publish: for its prices, or only for more aliases.
+
+    ``before``: what it takes the place of; None: it is the first of its name.
+    """
 
     table: Table
     before: tuple[Tier, ...] | None
+    aliases: tuple[str, ...]
+    priced: bool
 
 
 def matching(found: Catalogue, patterns: Iterable[str]) -> Catalogue:
@@ -42,25 +48,39 @@ def matching(found: Catalogue, patterns: Iterable[str]) -> Catalogue:
 
 
 def changes(
-    found: Catalogue, published: Iterable[Mapping[str, Any]], now: datetime | None = None
+    found: Catalogue, published: Sequence[Mapping[str, Any]], now: datetime | None = None
 ) -> Iterator[Change]:
     """The tables that say something else than what is published for the same time.
 
-    One that is for the very instant of a published one can't take its place: it is skipped.
+    One that is for the very instant of a published one can't take its place: it is skipped. A name
+    with a price of its own isn't made an alias.
     """
     now = now or datetime.now(UTC)
-    versions = _versions(published)
-    for table in found.tables:
-        at = table.effective_from or now
+    versions, aliases = _versions(published), _aliases(published)
+    own = versions.keys() - aliases.keys()
+    for listed in found.tables:
+        table = replace(listed, aliases=_free(listed, own, found))
         known = versions.setdefault(table.name, [])
-        before = _at(known, at)
-        if before is not None and _values(before.tiers) == _values(table.tiers):
-            continue
-        if before is not None and before.effective_from == at:
-            found.skipped.append(Skipped(table.name, f"another price is published from {at}"))
-            continue
-        known.append(Published(at, table.tiers))
-        yield Change(table, before.tiers if before else None)
+        before = _at(known, table.effective_from or now)
+        change = _change(table, before, aliases)
+        if change.priced and before and before.effective_from == table.effective_from:
+            since = f"{before.effective_from:%Y-%m-%d}"
+            found.skipped.append(Skipped(table.name, f"another price is published from {since}"))
+        elif change.priced or change.aliases:
+            known.append(Published(table.effective_from or now, table.tiers))
+            yield change
+
+
+def _change(table: Table, before: Published | None, aliases: Mapping[str, str]) -> Change:
+    priced = before is None or _values(before.tiers) != _values(table.tiers)
+    new = [a for a in table.aliases if aliases.get(with_variant(a, table.variant)) != table.name]
+    return Change(table, before.tiers if before else None, tuple(new), priced)
+
+
+def _free(table: Table, own: Collection[str], found: Catalogue) -> tuple[str, ...]:
+    taken = [a for a in table.aliases if with_variant(a, table.variant) in own]
+    found.left_out += [Skipped(a, f"it has a price, and isn't {table.name}") for a in taken]
+    return tuple(a for a in table.aliases if a not in taken)
 
 
 def _at(versions: Iterable[Published], at: datetime) -> Published | None:
@@ -75,6 +95,17 @@ def _versions(published: Iterable[Mapping[str, Any]]) -> dict[str, list[Publishe
             version = Published(_instant(row["effective_from"]), _tiers(row))
             found.setdefault(row["name"], []).append(version)
     return found
+
+
+def _aliases(published: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """By name, what its newest version stands for."""
+    newest: dict[str, Mapping[str, Any]] = {}
+    for row in published:
+        if row["unit"] == UNIT:
+            before = newest.setdefault(row["name"], row)
+            if _instant(row["effective_from"]) > _instant(before["effective_from"]):
+                newest[row["name"]] = row
+    return {n: row["alias_of"] for n, row in newest.items() if row.get("alias_of") is not None}
 
 
 def _instant(text: str) -> datetime:

@@ -1,29 +1,25 @@
-"""Lines for a person: what an import changes, what it skips, what a re-rating moves."""
+"""Lines for a person: what an import changes, and what it skips."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from decimal import Decimal
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from service.pricing.difference import Change
 from service.pricing.tables import Skipped, Tier
 
-__all__ = ["change_lines", "rerate_lines", "skipped_lines"]
-
-NANO = Decimal(10**9)
+__all__ = ["change_lines", "skipped_lines"]
 
 
 def change_lines(change: Change) -> Iterator[str]:
     """A heading, then a line for each rate that is new (+), gone (-) or another (~)."""
     table = change.table
-    sign = "+" if change.before is None else "~"
+    sign = "+" if change.before is None else "~" if change.priced else "="
     since = f" from {table.effective_from:%Y-%m-%d}" if table.effective_from else ""
     yield f"{sign} {table.name}{since}"
     before, after = _texts(change.before or ()), _texts(table.tiers)
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) != after.get(name):
             yield f"    {_difference(name, before.get(name), after.get(name))}"
-    if change.before is None and table.aliases:
-        yield f"    also called {', '.join(table.aliases)}"
+    if change.aliases:
+        yield f"    also called {', '.join(change.aliases)}"
 
 
 def _texts(tiers: Iterable[Tier]) -> dict[str, str]:
@@ -50,26 +46,3 @@ def skipped_lines(title: str, skipped: Iterable[Skipped]) -> Iterator[str]:
         yield f"{title}:"
     for one in found:
         yield f"    {one.name}: {one.reason}"
-
-
-def rerate_lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """The difference for each account, and the sum."""
-    unit = answer["unit"]
-    for account in answer["accounts"]:
-        yield (
-            f"{account['account_id']}: {account['events']} events, "
-            f"{_amount(account['before'], unit)} -> {_amount(account['after'], unit)} "
-            f"({_signed(account['difference'], unit)})"
-        )
-    yield (
-        f"total: {answer['events']} events, {_amount(answer['before'], unit)} -> "
-        f"{_amount(answer['after'], unit)} ({_signed(answer['difference'], unit)})"
-    )
-
-
-def _amount(amount: int, unit: str) -> str:
-    return f"${Decimal(amount) / NANO:f}" if unit == "usd_nano" else f"{amount} {unit}"
-
-
-def _signed(amount: int, unit: str) -> str:
-    return f"{'-' if amount < 0 else '+'}{_amount(abs(amount), unit)}"

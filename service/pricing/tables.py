@@ -8,7 +8,16 @@ from typing import Any, Final, NamedTuple
 
 from service.pricing.rates import Rate
 
-__all__ = ["VARIANTS", "Catalogue", "Skipped", "Table", "Tier", "name_fault", "split_variant"]
+__all__ = [
+    "VARIANTS",
+    "Catalogue",
+    "Skipped",
+    "Table",
+    "Tier",
+    "name_fault",
+    "split_variant",
+    "with_variant",
+]
 
 VARIANTS: Final = ("batch", "flex", "priority")
 _NAME: Final = re.compile(r"[A-Za-z0-9_.:@/-]{1,128}")
@@ -35,7 +44,7 @@ class Table:
     @property
     def name(self) -> str:
         """What a reservation says as its model."""
-        return f"{self.model}:{self.variant}" if self.variant else self.model
+        return with_variant(self.model, self.variant)
 
     def body(self) -> dict[str, Any]:
         """The body of the call."""
@@ -72,6 +81,11 @@ def name_fault(name: str) -> str | None:
     return None
 
 
+def with_variant(model: str, variant: str | None) -> str:
+    """The name of a variant: ``openai/gpt-5:batch``."""
+    return f"{model}:{variant}" if variant else model
+
+
 def split_variant(name: str) -> tuple[str, str | None]:
     """A name that ends in a variant: the model and the variant."""
     model, _, last = name.rpartition(":")
@@ -81,9 +95,7 @@ def split_variant(name: str) -> tuple[str, str | None]:
 def _priced(tiers: tuple[Tier, ...]) -> dict[str, Any]:
     if len(tiers) == 1:
         return {"rates": _rates(tiers[0].rates)}
-    return {
-        "tiers": [{"above_input_tokens": t.above, "rates": _rates(t.rates)} for t in tiers]
-    }
+    return {"tiers": [{"above_input_tokens": t.above, "rates": _rates(t.rates)} for t in tiers]}
 
 
 def _rates(rates: Mapping[str, Rate]) -> dict[str, dict[str, int]]:

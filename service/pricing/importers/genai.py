@@ -30,7 +30,7 @@ Price = Decimal | TieredPrices
 Prices = Mapping[str, Price]
 """By the usage key of `genai_prices`."""
 
-_VARIANTS: Final = {
+_VARIANTS: Final[Mapping[tuple[tuple[str, str], ...], str]] = {
     (("processing", "batch"),): "batch",
     (("service_tier", "flex"),): "flex",
     (("service_tier", "priority"),): "priority",
@@ -85,30 +85,24 @@ def _tables(
         raise UnclearPriceError(fault)
     base, own_variant = split_variant(name)
     _refuse_times_of_day(model)
-    yield from _versions(base, own_variant, None, model, today, source)
-    for when in _whens(model, name, found):
-        if own_variant is None:
-            yield from _versions(base, _VARIANTS[when], dict(when), model, today, source)
+    for start, tiers in _versions(model, today, None):
+        yield Table(base, own_variant, tiers, source, start)
+    for variant, context in _variants(model, name, found):
+        for start, tiers in _versions(model, today, context):
+            if own_variant is None:
+                yield Table(base, variant, tiers, source, start)
 
 
 def _versions(
-    model_name: str,
-    variant: str | None,
-    context: Mapping[str, str] | None,
-    model: ModelInfo,
-    today: date,
-    source: str,
-) -> Iterator[Table]:
+    model: ModelInfo, today: date, context: Mapping[str, str] | None
+) -> Iterator[tuple[datetime | None, tuple[Tier, ...]]]:
     """What stands today, and each later change."""
     before: tuple[Tier, ...] | None = None
     for day in [None, *_changes(model, today)]:
         prices = standing_price(model, day or today, context)
-        if prices is None:
-            continue
-        tiers = tiers_of(prices)
-        if tiers != before:
-            start = datetime.combine(day, time(), UTC) if day else None
-            yield Table(model_name, variant, tiers, source, start)
+        tiers = tiers_of(prices) if prices else before
+        if tiers and tiers != before:
+            yield datetime.combine(day, time(), UTC) if day else None, tiers
         before = tiers
 
 
@@ -199,13 +193,13 @@ def _refuse_times_of_day(model: ModelInfo) -> None:
         raise UnclearPriceError("its price depends on the time of day")
 
 
-def _whens(
+def _variants(
     model: ModelInfo, name: str, found: Catalogue
-) -> Iterator[tuple[tuple[str, str], ...]]:
+) -> Iterator[tuple[str, Mapping[str, str]]]:
     """The variants with a name here; of the others, a note."""
     for when in sorted({tuple(sorted(v.when.items())) for v in model.price_variants or ()}):
         if when in _VARIANTS:
-            yield when
+            yield _VARIANTS[when], dict(when)
         elif when != _STANDARD:
             what = ", ".join(f"{key}={value}" for key, value in when)
             found.left_out.append(Skipped(name, f"{what} is not batch, flex or priority"))

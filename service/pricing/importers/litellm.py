@@ -65,8 +65,7 @@ def catalogue(file: Path) -> Catalogue:
         elif any(is_price(field) for field in entry) and key != "sample_spec":
             _add(found, key, entry, source, taken)
     found.tables = [
-        replace(table, aliases=_free(aliases.get(table.model, ()), taken))
-        for table in found.tables
+        replace(table, aliases=_free(aliases.get(table.model, ()), taken)) for table in found.tables
     ]
     return found
 
@@ -108,20 +107,18 @@ def _add(
     found: Catalogue, key: str, entry: Mapping[str, Any], source: str, taken: dict[str, str]
 ) -> None:
     name = _name(key, entry)
+    fault = name_fault(name) or (name in taken and f"the entry {taken[name]} has the same name")
+    if fault:
+        found.skipped.append(Skipped(name, fault))
+        return
+    taken[name] = key
     try:
-        if fault := name_fault(name):
-            raise UnclearPriceError(fault)
-        if name in taken:
-            raise UnclearPriceError(f"the entry {taken[name]} has the same name")
-        taken[name] = key
         found.tables += _tables(name, entry, source, found)
     except (UnclearPriceError, InexactRateError) as error:
         found.skipped.append(Skipped(name, str(error)))
 
 
-def _tables(
-    name: str, entry: Mapping[str, Any], source: str, found: Catalogue
-) -> list[Table]:
+def _tables(name: str, entry: Mapping[str, Any], source: str, found: Catalogue) -> list[Table]:
     fields = list(_fields(name, entry, found))
     standard = _standard(entry, [f for f in fields if f.variant is None])
     tables = [Table(name, None, _completed(standard), source)]
@@ -232,7 +229,11 @@ def _tier_starts(tiers: tuple[Tier, ...], name: str) -> set[int]:
 
 def _tiered(ranges: Any, fields: list[Field]) -> tuple[Tier, ...]:
     """``tiered_pricing``: ranges of input tokens that follow each other, from 0."""
-    if not isinstance(ranges, list) or not ranges or any(f.dimension != "web_searches" for f in fields):
+    if (
+        not isinstance(ranges, list)
+        or not ranges
+        or any(f.dimension != "web_searches" for f in fields)
+    ):
         raise UnclearPriceError("tiered_pricing is not understood")
     extra = {field.dimension: rate_of(field.usd, field.per) for field in fields}
     tiers, expected = [], 0
@@ -248,12 +249,19 @@ def _tiered(ranges: Any, fields: list[Field]) -> tuple[Tier, ...]:
 
 
 def _range(one: Any) -> tuple[int, int]:
+    """Its bounds: the last range may be without an upper one."""
     bounds = one.get("range") if isinstance(one, dict) else None
-    if not isinstance(bounds, list) or not 1 <= len(bounds) <= 2 or any(
-        isinstance(b, bool) or not isinstance(b, (int, Decimal)) or b != int(b) for b in bounds
-    ):
-        raise UnclearPriceError("tiered_pricing has a range that is not understood")
-    return int(bounds[0]), int(bounds[-1])
+    match [_whole(bound) for bound in bounds] if isinstance(bounds, list) else None:
+        case [int(low)]:
+            return low, low
+        case [int(low), int(high)]:
+            return low, high
+    raise UnclearPriceError("tiered_pricing has a range that is not understood")
+
+
+def _whole(bound: Any) -> int | None:
+    number = isinstance(bound, (int, Decimal)) and not isinstance(bound, bool)
+    return int(bound) if number and bound == int(bound) else None
 
 
 def _range_rates(one: Mapping[str, Any]) -> Rates:

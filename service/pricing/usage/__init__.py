@@ -12,7 +12,7 @@ __all__ = ["APIS", "Reading", "UnclearField", "UsageUnrecognisedError", "read_us
 
 
 class Reading(NamedTuple):
-    """A usage, and what the object tells of the price variant: ``batch``, ``flex``, ``priority``."""
+    """A usage, and the variant of the price that the object tells of, if any."""
 
     usage: dict[str, int]
     variant: str | None

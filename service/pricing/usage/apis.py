@@ -248,10 +248,9 @@ def _reasoning_within(counts: Counts) -> Counts:
     reasoning = counts.get(_p("completion_tokens_details.reasoning_tokens"), 0)
     if completion is None and prompt is not None and prompt == total:
         return {**counts, _p("completion_tokens"): 0}
-    if reasoning and prompt is not None and completion is not None:
-        if total == prompt + completion + reasoning:
-            return {**counts, _p("completion_tokens"): completion + reasoning}
-    return counts
+    if prompt is None or completion is None or total != prompt + completion + reasoning:
+        return counts
+    return {**counts, _p("completion_tokens"): completion + reasoning}
 
 
 _COMPATIBLE = Api(

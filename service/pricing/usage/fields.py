@@ -127,4 +127,4 @@ def _counts_nothing(value: Any, depth: int = 0) -> bool:
         value = list(value.values())
     if isinstance(value, list):
         return depth < DEEPEST and all(_counts_nothing(inner, depth + 1) for inner in value)
-    return value is None or value == 0 or value == ""
+    return value is None or value in {0, ""}
