@@ -3,6 +3,7 @@
 from service.api.answers import Charge
 from service.api.call_route import CallRoute
 from service.api.operation import SPEND, Operation
+from service.api.provider_usage import ProviderUsage
 from service.api.values import Amounts, Body, Id, Labels
 
 
@@ -12,6 +13,8 @@ class ChargeBody(Body):
     request_id: Id
     account_id: Id
     amounts: Amounts
+    provider_usage: ProviderUsage | None = None
+    """In the place of ``usage``: the provider's own object."""
     model: Id | None = None
     session_id: Id | None = None
     labels: Labels | None = None
@@ -26,7 +29,7 @@ CHARGE = Operation(
     body=ChargeBody,
     answers={200: Charge},
     denies=True,
-    problems=("request_id_conflict", "amount_missing"),
+    problems=("request_id_conflict", "usage_unrecognised", "amount_missing"),
     vendor_errors=True,
     batches=True,
     example={"request_id": "search-77", "account_id": "user_42", "amounts": {"requests": 1}},

@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 from service.api.answers import Settlement
 from service.api.call_route import CallRoute
 from service.api.operation import SPEND, Operation
+from service.api.provider_usage import ProviderUsage
 from service.api.values import Amounts, Body, Id, Text
 
 
@@ -20,6 +21,8 @@ class SettleBody(Body):
     outcome: Literal["completed", "interrupted", "unknown"] | None = None
     """unknown: the provider may have billed; the hold is kept until a later settlement."""
     provider_request_id: Text | None = None
+    provider_usage: ProviderUsage | None = None
+    """In the place of ``usage``: the provider's own object."""
     amounts: Annotated[Amounts | None, Field(validate_default=True)] = None
     """Required, unless the outcome is unknown: then there are none."""
 
@@ -46,6 +49,7 @@ SETTLE = Operation(
         "not_authorized",
         "settlement_conflict",
         "settlement_exceeds_hold",
+        "usage_unrecognised",
         "amount_missing",
         "amount_out_of_range",
     ),
