@@ -346,5 +346,5 @@ def test_an_unknown_field_that_counts_nothing_is_passed_over(nothing):
 
 @pytest.mark.parametrize("something", [1, 0.5, True, "x", [1], {"a": [{"b": 1}]}])
 def test_an_unknown_field_that_counts_something_is_refused(something):
-    with pytest.raises(UsageUnrecognisedError, match="news.* is not known"):
+    with pytest.raises(UsageUnrecognisedError, match="is not known"):
         read_usage("openai_chat", chat(news=something))
