@@ -23,6 +23,7 @@ from service.api.measurements import measurements
 from service.api.observe import Service
 from service.api.options import options_for
 from service.api.plans import plan, put_plan
+from service.api.price_tables import price_table, price_tables, publish_price_table
 from service.api.problems import answer_exception
 from service.api.release import release
 from service.api.reservations import reservation
@@ -41,6 +42,7 @@ ADMINISTRATION = [
     put_plan, plan,
     put_account, account,
     put_budget, delete_budget,
+    publish_price_table, price_tables, price_table,
     create_key, keys, revoke_key,
     resolve,
 ]  # fmt: skip

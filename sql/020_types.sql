@@ -107,3 +107,24 @@ create type preauth._answer as (
   root text
 );
 comment on type preauth._answer is 'The outcome of item n: HTTP status, headers (name to value), body; the root of the account''s tree where it was looked up.';
+
+create type preauth._tariff as (
+  name text,
+  price_table_id bigint,
+  unit text,
+  scale numeric,
+  dimensions text[],
+  thresholds bigint[],
+  rates numeric[],
+  bounds numeric[],
+  required text[]
+);
+comment on type preauth._tariff is 'The price table by which a model of this name is priced in a unit: its own, or the one it is an alias of.';
+
+create type preauth._quote as (
+  amounts jsonb,
+  price_table_ids bigint[],
+  problems jsonb
+);
+comment on type preauth._quote is
+  'What an option of a request asks for by its max_usage or usage. amounts: {unit: amount} as far as it can be told; problems: {unit: {code, detail}} where it cannot.';

@@ -14,7 +14,9 @@ __all__ = [
     "Charge",
     "Denial",
     "Extension",
+    "PriceTable",
     "Problem",
+    "PublishedPriceTable",
     "Release",
     "Reservation",
     "Settlement",
@@ -276,6 +278,7 @@ class PlanAnswer(Answer):
 
     plan_id: str
     budgets: list[BudgetAnswer]
+    unpriced: Literal["refuse", "count_only"]
     created_at: datetime
 
 
@@ -294,6 +297,50 @@ class AccountAnswer(Answer):
     created_at: datetime
     budgets: list[BudgetAnswer] | None = None
     """Its own budgets; those of its plan apply too."""
+
+
+class RateAnswer(Answer):
+    """What so many (``per``) of a dimension cost."""
+
+    micro_usd: Amount | None = None
+    amount: Amount | None = None
+    per: Amount
+    required: bool
+
+
+class TierAnswer(Answer):
+    """Rates for calls with more input tokens than that."""
+
+    above_input_tokens: Amount
+    rates: dict[str, RateAnswer]
+
+
+class PriceTable(Answer):
+    """Rates of one model in one unit, from an instant on; or an alias."""
+
+    price_table_id: int
+    name: str
+    """What a request says as its model."""
+    model: str
+    variant: Literal["batch", "flex", "priority"] | None
+    unit: str
+    effective_from: datetime
+    alias_of: str | None
+    """For an alias: the name that it stands for; it has no rates of its own."""
+    rates: dict[str, RateAnswer] | None
+    tiers: list[TierAnswer] | None
+    """Instead of rates, where there is more than one tier."""
+    source: str | None
+    aliases: list[str]
+    published_at: datetime
+    published_by: str
+
+
+class PublishedPriceTable(PriceTable):
+    """The table as it is in effect from then on."""
+
+    replayed: bool
+    """It had been published already."""
 
 
 class RetiredBudget(Answer):

@@ -15,6 +15,7 @@ __all__ = [
     "ApplyWhen",
     "Body",
     "BudgetName",
+    "Dimension",
     "Id",
     "Labels",
     "ShortText",
@@ -49,6 +50,7 @@ Amounts = Annotated[
         json_schema_extra=_CLOSED,
     ),
 ]
+Dimension = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 TtlSeconds = Annotated[
     int, Field(strict=True, ge=1, le=86400, description="Seconds from now until the hold lapses.")
 ]

@@ -1,6 +1,7 @@
 """The ledger's functions, by name. A call here is one function call, one transaction."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from time import perf_counter
 from typing import Any, Literal, NamedTuple, Self, get_args
 
@@ -164,6 +165,18 @@ class Ledger:
     async def plan(self, plan_id: str) -> Outcome:
         """A plan with its budgets."""
         return await self._read("plan(plan_id => $1)", plan_id)
+
+    async def publish_price_table(self, body: str, actor: str) -> Outcome:
+        """Publish rates of a model."""
+        return await self._write("publish_price_table(body => $1, actor => $2)", body, actor)
+
+    async def price_tables(self, model: str | None, at: datetime | None) -> Outcome:
+        """Published price tables by name."""
+        return await self._read("price_tables(model => $1, at => $2)", model, at)
+
+    async def price_table(self, price_table_id: int) -> Outcome:
+        """One price table."""
+        return await self._read("price_table(price_table_id => $1)", price_table_id)
 
     async def put_account(self, account_id: str, body: str, actor: str) -> Outcome:
         """Create an account or merge into it."""

@@ -8,7 +8,10 @@ create table preauth.price_table (
   alias_of text,
   tiers jsonb,
   scale numeric,
-  numerators jsonb,
+  dimensions text[],
+  thresholds bigint[],
+  rates numeric[],
+  bounds numeric[],
   required text[],
   source text,
   published_at timestamptz not null,
@@ -20,7 +23,7 @@ create table preauth.price_table (
   constraint price_table_variant_known check (variant in ('batch', 'flex', 'priority')),
   constraint price_table_unit_form check (unit ~ '^[a-z][a-z0-9_]{0,31}$' and unit not in ('tokens', 'requests', 'open_holds')),
   constraint price_table_alias_or_rates check (num_nonnulls(alias_of, tiers) = 1),
-  constraint price_table_rates_are_worked_out check (num_nonnulls(tiers, scale, numerators, required) in (0, 4)),
+  constraint price_table_rates_are_worked_out check (num_nonnulls(tiers, scale, dimensions, thresholds, rates, bounds, required) in (0, 7)),
   constraint price_table_scale_range check (scale > 0),
   constraint price_table_alias_is_another check (alias_of <> name)
 );
@@ -35,8 +38,11 @@ comment on column preauth.price_table.unit is 'The unit of the cost: usd_nano, o
 comment on column preauth.price_table.effective_from is 'From when on it is the one, until a later row of its name and unit.';
 comment on column preauth.price_table.alias_of is 'The name that this one stands for; null where the row has rates of its own.';
 comment on column preauth.price_table.tiers is '[{above_input_tokens, rates: {dimension: {micro_usd (usd_nano) or amount (other units), per, required}}}], as published with defaults written out; null for an alias.';
-comment on column preauth.price_table.scale is 'Common denominator of all rates: a cost is ceil(sum(count * numerator) / scale) in the unit.';
-comment on column preauth.price_table.numerators is '[{above, rates, bounds}] per tier: rates {dimension: numerator}; bounds the same for a ceiling: the dearest of this and the lower tiers, with prompt_tokens and completion_tokens.';
+comment on column preauth.price_table.scale is 'Common denominator of all rates: a cost is ceil(sum(count * rate) / scale) in the unit.';
+comment on column preauth.price_table.dimensions is 'What is priced, the usual first; with prompt_tokens and completion_tokens where they can be bounds.';
+comment on column preauth.price_table.thresholds is 'Above how many input tokens each tier begins.';
+comment on column preauth.price_table.rates is 'rates[tier][dimension] over scale, whole numbers; null for prompt_tokens and completion_tokens, which are never spent.';
+comment on column preauth.price_table.bounds is 'The same for a ceiling: the dearest of this and the lower tiers; prompt_tokens as the dearest input, completion_tokens as the dearer of output and reasoning.';
 comment on column preauth.price_table.required is 'Dimensions that a ceiling must bound.';
 comment on column preauth.price_table.source is 'Where the figures come from, as said.';
 comment on column preauth.price_table.published_at is 'When it was published.';

@@ -114,6 +114,16 @@ def declared(path: str, method: str, response: Any) -> None:
     validate(content[kind]["schema"], response.json())
 
 
+TABLE = {
+    "model": "m",
+    "aliases": ["n"],
+    "tiers": [
+        {"above_input_tokens": at, "rates": {"input_tokens": {"micro_usd": 1, "per": 1}}}
+        for at in (0, 9)
+    ],
+}
+
+
 async def test_what_is_answered_is_what_is_promised(api: Api) -> None:
     reserve = {"request_id": "org/r", "account_id": "org/a", "amounts": {"tokens": 400}}
     cap = {"unit": "tokens", "window": {"kind": "calendar", "period": "day"}, "limit_amount": 1000}
@@ -129,6 +139,11 @@ async def test_what_is_answered_is_what_is_promised(api: Api) -> None:
         ("/accounts/{account_id}/budgets/{name}", "put", f"/accounts/{account}/budgets/x", cap),
         ("/accounts/{account_id}/budgets/{name}", "delete", f"/accounts/{account}/budgets/x", None),
         ("/accounts/{account_id}/budgets/{name}", "delete", f"/accounts/{account}/budgets/none", None),
+        ("/price-tables", "post", "/price-tables", TABLE),
+        ("/price-tables", "post", "/price-tables", {**TABLE, "rates": {}}),
+        ("/price-tables", "get", "/price-tables?model=m", None),
+        ("/price-tables/{price_table_id}", "get", "/price-tables/1", None),
+        ("/price-tables/{price_table_id}", "get", "/price-tables/99", None),
         ("/keys", "post", "/keys", {"name": "n", "role": "spend"}),
         ("/keys", "get", "/keys", None),
         ("/keys/{key_id}", "delete", "/keys/none", None),

@@ -144,7 +144,15 @@ def test_no_amount_is_a_float(ask):
     )
 
 
-ACCOUNTLESS = {"plan", "budget", "change_log", "api_key", "alembic_version", "account", "price_table"}
+ACCOUNTLESS = {
+    "plan",
+    "budget",
+    "change_log",
+    "api_key",
+    "alembic_version",
+    "account",
+    "price_table",
+}
 
 
 def test_every_key_of_an_accounts_rows_contains_the_account(ask):

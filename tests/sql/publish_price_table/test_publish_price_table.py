@@ -84,11 +84,11 @@ async def test_a_later_table_supersedes_and_a_future_one_takes_effect_by_itself(
 async def test_a_variant_and_another_unit_are_tables_of_their_own(ledger, clock):
     await publish(ledger)
     batch = await publish(ledger, variant="batch", rates=DEAR)
-    credits = await publish(
+    other = await publish(
         ledger, unit="credits", rates={"output_tokens": {"amount": 3, "per": 1000}}
     )
     assert batch["name"] == f"{MODEL}:batch"
-    assert credits["rates"] == {"output_tokens": {"amount": 3, "per": 1000, "required": True}}
+    assert other["rates"] == {"output_tokens": {"amount": 3, "per": 1000, "required": True}}
     assert len(await versions(ledger)) == 2
     assert len(await versions(ledger, None)) == 3
 

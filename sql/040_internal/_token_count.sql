@@ -1,0 +1,4 @@
+create function preauth._token_count(counts jsonb) returns numeric
+language sql stable
+as $$ select coalesce(sum(c.value::numeric), 0) from jsonb_each(counts) as c where c.key like '%\_tokens' $$;
+comment on function preauth._token_count(jsonb) is 'All tokens among {dimension: count}: what a budget of tokens counts.';
