@@ -35,10 +35,11 @@ class Rate(NamedTuple):
         return f"${whole}.{micro:06d}".rstrip("0").rstrip(".") + f"/{self.per:,}"
 
 
-def rate_of(usd: Decimal | int, per: int) -> Rate:
+def rate_of(usd: Decimal | int, per: int, at_least: int = 1) -> Rate:
     """The rate for ``usd`` dollars every ``per`` units: nothing is rounded.
 
-    ``per`` grows by powers of ten until the micro-dollars are whole.
+    ``per`` is multiplied to ``at_least`` that, and then by powers of ten until the micro-dollars
+    are whole.
 
     Raises:
         InexactRateError: it is negative, not a number, or has more digits than fit.
@@ -49,7 +50,7 @@ def rate_of(usd: Decimal | int, per: int) -> Rate:
     if usd and (abs(usd.adjusted()) > MOST_DIGITS or len(usd.as_tuple().digits) > MOST_DIGITS):
         raise InexactRateError(f"{usd} has too many digits")
     exact = Fraction(usd) * MICRO
-    scale = 1
+    scale = -(-at_least // per)
     while (exact * scale).denominator != 1:
         scale *= 10
     return _within(usd, int(exact * scale), per * scale)

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from service.pricing.importers.litellm_fields import (
     ITEMS,
-    MILLION,
     SEARCH,
     TOKENS,
     Field,
@@ -20,7 +19,7 @@ from service.pricing.importers.litellm_fields import (
     is_price,
     stated,
 )
-from service.pricing.rates import InexactRateError, Rate, rate_of
+from service.pricing.rates import InexactRateError, Rate
 from service.pricing.tables import VARIANTS, Catalogue, Skipped, Table, Tier, name_fault
 
 __all__ = ["NotAPriceListError", "catalogue"]
@@ -163,7 +162,7 @@ def _standard(entry: Mapping[str, Any], fields: list[Field]) -> tuple[Tier, ...]
 
 
 def _set(rates: dict[tuple[str, int], Rate], field: Field) -> None:
-    rate = rate_of(field.usd, field.per)
+    rate = field.rate
     known = rates.setdefault((field.dimension, field.above), rate)
     if known.exact != rate.exact:
         raise UnclearPriceError(f"it has two prices for {field.dimension}")
@@ -235,7 +234,7 @@ def _tiered(ranges: Any, fields: list[Field]) -> tuple[Tier, ...]:
         or any(f.dimension != "web_searches" for f in fields)
     ):
         raise UnclearPriceError("tiered_pricing is not understood")
-    extra = {field.dimension: rate_of(field.usd, field.per) for field in fields}
+    extra = {field.dimension: field.rate for field in fields}
     tiers, expected = [], 0
     for one in ranges:
         low, high = _range(one)
@@ -273,7 +272,7 @@ def _range_rates(one: Mapping[str, Any]) -> Rates:
             raise UnclearPriceError(f"tiered_pricing: {key} is not understood")
         if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
             raise UnclearPriceError(f"tiered_pricing: {key} is not a number")
-        rates[TOKENS[key]] = rate_of(Decimal(value) * MILLION, MILLION)
+        rates[TOKENS[key]] = Field(TOKENS[key], Decimal(value), 1).rate
     return rates
 
 

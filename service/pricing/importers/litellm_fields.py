@@ -5,7 +5,18 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
-__all__ = ["ITEMS", "Field", "LeftOut", "UnclearPriceError", "classify", "is_price", "stated"]
+from service.pricing.rates import Rate, rate_of
+
+__all__ = [
+    "ITEMS",
+    "TOKENS",
+    "Field",
+    "LeftOut",
+    "UnclearPriceError",
+    "classify",
+    "is_price",
+    "stated",
+]
 
 MILLION: Final = 10**6
 
@@ -83,6 +94,15 @@ class Field(NamedTuple):
     above: int = 0
     variant: str | None = None
 
+    @property
+    def rate(self) -> Rate:
+        """The rate: of a token, for a million of them.
+
+        Raises:
+            InexactRateError: it has more digits than a rate can hold.
+        """
+        return rate_of(self.usd, self.per, MILLION if self.dimension.endswith("_tokens") else 1)
+
 
 class LeftOut(NamedTuple):
     """A field that is not taken, and why that is safe."""
@@ -142,7 +162,7 @@ def _of_tokens(name: str, usd: Decimal) -> Field | LeftOut:
     if suffix and suffix not in _VARIANTS:
         return LeftOut(f"{suffix} is not batch, flex or priority")
     above = int(thousands) * 1000 if thousands else 0
-    return Field(dimension, usd * MILLION, MILLION, above, _VARIANTS.get(suffix))
+    return Field(dimension, usd, 1, above, _VARIANTS.get(suffix))
 
 
 def _search(value: Any) -> Field | LeftOut:
