@@ -1,14 +1,18 @@
 """``preauth prices``: import, list and re-rate."""
 
+import re
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 import click
 
 from service.settings import Settings
 
 __all__ = ["prices"]
+
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class Instant(click.ParamType[datetime]):
@@ -22,9 +26,11 @@ class Instant(click.ParamType[datetime]):
         """Read RFC 3339."""
         text = str(value)
         try:
-            found = datetime.fromisoformat(text if len(text) > len("2026-01-01") else text + "Z")
+            found = datetime.fromisoformat(text)
         except ValueError:
             self.fail(f"{text} is not a time such as 2026-11-30T09:00:00Z", param, ctx)
+        if _DATE.fullmatch(text):
+            found = found.replace(tzinfo=UTC)
         if found.tzinfo is None:
             self.fail(f"{text} has no offset, such as Z or +01:00", param, ctx)
         return found
