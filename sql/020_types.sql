@@ -17,15 +17,15 @@ comment on type preauth._ask is
 
 create type preauth._route as (
   account_id text,
-  model text,
   path text[],
   suspended text,
   window_ids bigint[],
   units text[],
-  hard boolean[]
+  hard boolean[],
+  models text[]
 );
 comment on type preauth._route is
-  'The budget windows that apply to one (account, model), in the order of checking. suspended: the suspended account on the path, if any.';
+  'The budget windows that a spend of one account on one model must fit, in the order of checking; models: the model each counts, null for all. suspended: the suspended account on the path, if any.';
 
 create type preauth._slot as (
   window_id bigint,
@@ -70,10 +70,11 @@ create type preauth._ruling as (
   required bigint,
   available bigint,
   detail text,
-  denial jsonb
+  denial jsonb,
+  on_expiry text
 );
 comment on type preauth._ruling is
-  'What was decided for item n. verdict: authorized, a denial reason, a refusal code, or recorded (decided before). option_no: 0 is the request itself, k its k-th alternative. slot, required, available: of the line that could not be covered.';
+  'What was decided for item n. verdict: authorized, a denial reason, a refusal code, or recorded (decided before). option_no: 0 is the request itself, k its k-th alternative. slot, required, available: of the line that could not be covered. on_expiry: the strictest policy of what is held, null when nothing is.';
 
 create type preauth._closing as (
   request_id text,

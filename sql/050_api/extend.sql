@@ -4,7 +4,7 @@ create function preauth_api.extend(
   account_id text default null)
 returns jsonb
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
   return preauth._respond(a) from preauth._lifecycle_batch('extend', jsonb_build_array(jsonb_build_object(

@@ -6,7 +6,7 @@ from typing import Any
 from tests.support.money import Json
 from tests.support.session import Session
 
-__all__ = ["CHAT", "MODEL", "exact", "publish", "rate", "rates"]
+__all__ = ["CHAT", "MODEL", "ask", "exact", "publish", "rate", "rates", "tier"]
 
 MODEL = "acme/chat-1"
 
@@ -34,6 +34,25 @@ async def publish(session: Session, model: str = MODEL, **body: Any) -> Json:
         body["rates"] = CHAT
     reply: Json = await session.call("publish_price_table", body={"model": model, **body})
     return reply
+
+
+async def ask(
+    session: Session, request_id: str, account_id: str, max_usage: Json, **more: Any
+) -> Json:
+    """Reserve by max_usage, of `MODEL` unless said otherwise."""
+    reply: Json = await session.call(
+        "reserve",
+        request_id=request_id,
+        account_id=account_id,
+        max_usage=max_usage,
+        **{"model": MODEL, **more},
+    )
+    return reply
+
+
+def tier(above: int, table: Json) -> Json:
+    """Rates above so many input tokens."""
+    return {"above_input_tokens": above, "rates": table}
 
 
 def exact(usage: dict[str, int], table: Json) -> Fraction:
