@@ -67,6 +67,15 @@ def test_what_the_list_does_not_say_has_the_price_of_its_whole(one):
     assert "output_image_tokens" not in rates
 
 
+def test_cached_audio_is_never_cheaper_than_the_list_can_mean(one):
+    tables, _ = one(
+        f'{CHAT}, "cache_read_input_token_cost": 1e-8, "input_cost_per_audio_token": 1e-6'
+    )
+    rates = tables["openai/gpt-5-mini"].tiers[0].rates
+    assert rates["cached_input_audio_tokens"] == rates["input_audio_tokens"]
+    assert rates["cached_input_image_tokens"] == rates["cached_input_tokens"]
+
+
 def test_a_zero_beside_a_price_is_no_price(one):
     tables, _ = one(f'{CHAT}, "cache_read_input_token_cost": 0.0, "output_cost_per_image": 0')
     rates = tables["openai/gpt-5-mini"].tiers[0].rates

@@ -29,17 +29,20 @@ Rates = Mapping[str, Rate]
 _PROVIDER_KIND: Final = re.compile(r"-[a-z0-9-]*(?:_|-)models$")
 _PER_ITEM: Final = frozenset(ITEMS.values())
 
-_LIKE: Final = {
-    "cached_input_tokens": "input_tokens",
-    "input_audio_tokens": "input_tokens",
-    "cached_input_audio_tokens": "cached_input_tokens",
-    "input_image_tokens": "input_tokens",
-    "cached_input_image_tokens": "cached_input_tokens",
-    "input_video_tokens": "input_tokens",
-    "cached_input_video_tokens": "cached_input_tokens",
-    "reasoning_tokens": "output_tokens",
+_LIKE: Final[Mapping[str, tuple[str, ...]]] = {
+    "cached_input_tokens": ("input_tokens",),
+    "input_audio_tokens": ("input_tokens",),
+    "cached_input_audio_tokens": ("input_audio_tokens", "cached_input_tokens"),
+    "input_image_tokens": ("input_tokens",),
+    "cached_input_image_tokens": ("input_image_tokens", "cached_input_tokens"),
+    "input_video_tokens": ("input_tokens",),
+    "cached_input_video_tokens": ("input_video_tokens", "cached_input_tokens"),
+    "reasoning_tokens": ("output_tokens",),
 }
-"""Where the list says nothing of these, it means the price of what they are a part of."""
+"""Where the list says nothing of these, it means the price of what they are a part of.
+
+Of cached audio, say, that is cached input, unless audio has a price of its own: then that one.
+"""
 
 
 class NotAPriceListError(ValueError):
@@ -282,7 +285,8 @@ def _completed(tiers: tuple[Tier, ...]) -> tuple[Tier, ...]:
 
 def _with_parts(rates: Rates) -> Rates:
     completed = dict(rates)
-    for part, whole in _LIKE.items():
+    for part, wholes in _LIKE.items():
+        whole = next((name for name in wholes if name in rates), wholes[-1])
         if part not in completed and whole in completed:
             completed[part] = completed[whole]
     return completed

@@ -400,7 +400,10 @@ async def test_malformed_bounds_are_named_and_nothing_is_written(ledger, clock, 
     before = await ledger.contents()
     for place, more in [
         ("max_usage", {"max_usage": value}),
-        ("alternatives.0.max_usage", {"amounts": tokens(1), "alternatives": [{"max_usage": value}]}),
+        (
+            "alternatives.0.max_usage",
+            {"amounts": tokens(1), "alternatives": [{"max_usage": value}]},
+        ),
     ]:
         row = await ledger.one("reserve", request_id="r1", account_id="ann", model=MODEL, **more)
         assert_problem(row.body, 400, "malformed")
