@@ -1,5 +1,6 @@
 """What publishing a catalogue would change, against what is published."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -58,7 +59,7 @@ def changes(
     now = now or datetime.now(UTC)
     versions, aliases = _versions(published), _aliases(published)
     own = versions.keys() - aliases.keys()
-    for listed in found.tables:
+    for listed in _once(found):
         table = replace(listed, aliases=_free(listed, own, found))
         known = versions.setdefault(table.name, [])
         before = _at(known, table.effective_from or now)
@@ -69,6 +70,16 @@ def changes(
         elif change.priced or change.aliases:
             known.append(Published(table.effective_from or now, table.tiers))
             yield change
+
+
+def _once(found: Catalogue) -> Iterator[Table]:
+    """The tables, but none of which the list has two for one name and time."""
+    times = Counter((table.name, table.effective_from) for table in found.tables)
+    for table in found.tables:
+        if times[table.name, table.effective_from] == 1:
+            yield table
+    twice = {name for (name, _), count in times.items() if count > 1}
+    found.skipped += [Skipped(name, "the list has two prices for it") for name in sorted(twice)]
 
 
 def _change(table: Table, before: Published | None, aliases: Mapping[str, str]) -> Change:

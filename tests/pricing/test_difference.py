@@ -62,6 +62,12 @@ def test_a_date_that_has_another_price_already_is_skipped():
     assert list(changes(found(table(1, LATER)), [row(1, LATER)], NOW)) == []
 
 
+def test_a_name_with_two_prices_at_once_is_skipped():
+    catalogue = found(table(1), table(2))
+    assert list(changes(catalogue, [], NOW)) == []
+    assert catalogue.skipped == [Skipped("m", "the list has two prices for it")]
+
+
 def test_a_price_in_another_unit_is_another_price():
     [change] = changes(found(table(1)), [row(1, NOW, unit="credits")], NOW)
     assert change.before is None

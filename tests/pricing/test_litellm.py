@@ -165,6 +165,15 @@ def test_variants_are_tables_of_their_own_with_all_else_standard(one):
     assert found.left_out[0].reason == "ultrafast is not batch, flex or priority"
 
 
+def test_a_name_that_ends_in_a_variant_is_that_variant(one):
+    tables, _ = one('"input_cost_per_token": 1, "input_cost_per_token_flex": 1', "acme/m:priority")
+    assert set(tables) == {"acme/m:priority"}
+    assert (tables["acme/m:priority"].model, tables["acme/m:priority"].variant) == (
+        "acme/m",
+        "priority",
+    )
+
+
 def test_a_variant_without_every_tier_is_skipped(one):
     tables, found = one(
         f'{CHAT}, "input_cost_per_token_above_200k_tokens": 5e-07,'

@@ -20,7 +20,15 @@ from service.pricing.importers.litellm_fields import (
     stated,
 )
 from service.pricing.rates import InexactRateError, Rate
-from service.pricing.tables import VARIANTS, Catalogue, Skipped, Table, Tier, name_fault
+from service.pricing.tables import (
+    VARIANTS,
+    Catalogue,
+    Skipped,
+    Table,
+    Tier,
+    name_fault,
+    split_variant,
+)
 
 __all__ = ["NotAPriceListError", "catalogue"]
 
@@ -123,12 +131,13 @@ def _add(
 def _tables(name: str, entry: Mapping[str, Any], source: str, found: Catalogue) -> list[Table]:
     fields = list(_fields(name, entry, found))
     standard = _standard(entry, [f for f in fields if f.variant is None])
-    tables = [Table(name, None, _completed(standard), source)]
-    for variant in VARIANTS:
+    model, own_variant = split_variant(name)
+    tables = [Table(model, own_variant, _completed(standard), source)]
+    for variant in VARIANTS if own_variant is None else ():
         own = [f for f in fields if f.variant == variant]
         try:
             if own:
-                tables.append(Table(name, variant, _completed(_varied(standard, own)), source))
+                tables.append(Table(model, variant, _completed(_varied(standard, own)), source))
         except UnclearPriceError as error:
             found.skipped.append(Skipped(f"{name}:{variant}", str(error)))
     return tables
