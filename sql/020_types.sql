@@ -80,17 +80,22 @@ create type preauth._closing as (
   request_id text,
   account_id text,
   position smallint,
+  window_id bigint,
   next_state text,
   settled_amount bigint
 );
-comment on type preauth._closing is 'A wish to move a hold line to next_state (settled, released, lapsed), settled_amount spent (null unless settled).';
+comment on type preauth._closing is 'A wish to move a hold line, on its window, to next_state (settled, released, lapsed), settled_amount spent (null unless settled).';
 
 create type preauth._closed as (
   request_id text,
   account_id text,
   position smallint,
   window_id bigint,
-  was text,
+  scope text,
+  budget text,
+  unit text,
+  window_key text,
+  state text,
   late boolean,
   amount bigint,
   settled_amount bigint,
@@ -98,7 +103,20 @@ create type preauth._closed as (
   reserved_after bigint,
   limit_after bigint
 );
-comment on type preauth._closed is 'A hold line as it was closed, with its window''s figures just after. late: its hold had been given back, or had lapsed.';
+comment on type preauth._closed is 'A hold line as it was closed, with its window and the window''s figures just after. late: its hold had been given back, or had lapsed.';
+
+create type preauth._holding as (
+  place integer,
+  position smallint,
+  window_id bigint,
+  unit text,
+  overage text,
+  amount bigint,
+  state text,
+  lapses_at timestamptz,
+  window_settled bigint
+);
+comment on type preauth._holding is 'A hold line of the reservation at a place in a batch, and what a settlement must know of its budget and window.';
 
 create type preauth._answer as (
   n integer,
@@ -129,3 +147,17 @@ create type preauth._quote as (
 );
 comment on type preauth._quote is
   'What an option of a request asks for by its max_usage or usage. amounts: {unit: amount} as far as it can be told; problems: {unit: {code, detail}} where it cannot.';
+
+create type preauth._tally as (
+  window_id bigint,
+  scope text,
+  budget text,
+  unit text,
+  window_key text,
+  limit_amount bigint,
+  settled bigint,
+  reserved bigint,
+  freed bigint,
+  spent bigint
+);
+comment on type preauth._tally is 'A locked window while lines of it are closed: its figures before, and what was freed of reserved and spent into settled since.';

@@ -36,6 +36,10 @@ class Named(Answer):
     account_id: str
 
 
+Cost = dict[str, dict[str, Amount]]
+"""By unit and dimension: whole numbers that add up to the amount of the unit."""
+
+
 class Line(Answer):
     """What is held on one budget window."""
 
@@ -73,6 +77,8 @@ class Charge(Authorization):
 
     recorded: bool
     """It had happened already: recorded, whatever the budgets said."""
+    cost: Cost | None = None
+    """Of usage or max_usage that was priced."""
 
 
 class SettledLine(Answer):
@@ -96,9 +102,14 @@ class Settlement(Named):
     state: Literal["settled", "unknown"]
     outcome: Literal["completed", "interrupted", "unknown"] | None
     amounts: Amounts | None = None
+    usage: dict[str, Amount] | None = None
+    cost: Cost | None = None
+    """Of usage that was priced."""
+    price_table_id: int | None = None
+    """By which it was priced."""
     lines: list[SettledLine] | None = None
     overage: dict[str, Amount] | None = None
-    """How much more than held was spent, by unit."""
+    """How much more than held was spent, by unit; what no bound was asked for is all of it more."""
     late: bool | None = None
     """The hold had lapsed or had been released."""
     settled_at: datetime | None = None
@@ -184,7 +195,9 @@ class Denial(Problem):
     retry_after_ms: int | None = None
     """The earliest time at which this request fits if nothing else is spent; null: never."""
     resets_at: datetime | None = None
-    affordable: dict[str, Any] | None = None
+    affordable: dict[str, Amount] | None = None
+    """The largest output bound that would fit now, by dimension; of amounts, the amount that
+    would. null: none; left out for shared windows."""
     replayed: bool
 
 
@@ -247,6 +260,9 @@ class Reservation(Named):
     model: str | None
     chosen_alternative: int | None
     price_table_id: int | None
+    price_table_ids: list[int]
+    """One a unit that was priced."""
+    max_usage: dict[str, Amount] | None
     amounts: Amounts | None
     lines: list[ReservationLine]
     created_at: datetime

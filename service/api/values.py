@@ -18,10 +18,12 @@ __all__ = [
     "Dimension",
     "Id",
     "Labels",
+    "MaxUsage",
     "ShortText",
     "Text",
     "TtlSeconds",
     "Unit",
+    "Usage",
 ]
 
 MAX_AMOUNT: Final = 2**53 - 1
@@ -51,6 +53,26 @@ Amounts = Annotated[
     ),
 ]
 Dimension = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+MaxUsage = Annotated[
+    dict[Dimension, Amount],
+    Field(
+        min_length=1,
+        max_length=32,
+        examples=[{"prompt_tokens": 3000, "completion_tokens": 500}],
+        json_schema_extra=_CLOSED,
+    ),
+]
+"""Upper bounds by dimension; ``prompt_tokens`` and ``completion_tokens`` stand for any kind."""
+Usage = Annotated[
+    dict[Dimension, Amount],
+    Field(
+        min_length=1,
+        max_length=32,
+        examples=[{"input_tokens": 2700, "cached_input_tokens": 200, "output_tokens": 351}],
+        json_schema_extra=_CLOSED,
+    ),
+]
+"""Counts by dimension, each unit in exactly one."""
 TtlSeconds = Annotated[
     int, Field(strict=True, ge=1, le=86400, description="Seconds from now until the hold lapses.")
 ]
@@ -83,5 +105,8 @@ class Body(BaseModel):
 class Alternative(Body):
     """Another way to do the work, tried when those before it don't fit."""
 
-    amounts: Amounts
     model: Id | None = None
+    """The request's, unless it names another."""
+    max_usage: MaxUsage | None = None
+    amounts: Amounts | None = None
+    """One that has neither max_usage nor amounts has the request's."""

@@ -4,7 +4,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-  return query select a.* from preauth._lifecycle_batch('resolve', items, actors, within) as a;
+  return query select a.* from unnest(preauth._lifecycle_batch('resolve', items, actors, within)) as a;
 end
 $$;
 comment on function preauth_api.resolve_many(jsonb, text[], text[]) is

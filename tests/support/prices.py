@@ -6,7 +6,7 @@ from typing import Any
 from tests.support.money import Json
 from tests.support.session import Session
 
-__all__ = ["CHAT", "MODEL", "ask", "exact", "publish", "rate", "rates", "tier"]
+__all__ = ["CHAT", "MODEL", "ask", "exact", "publish", "rate", "rates", "spend", "tier"]
 
 MODEL = "acme/chat-1"
 
@@ -46,6 +46,17 @@ async def ask(
         account_id=account_id,
         max_usage=max_usage,
         **{"model": MODEL, **more},
+    )
+    return reply
+
+
+async def spend(
+    session: Session, request_id: str, account_id: str, usage: Json | None = None, **more: Any
+) -> Json:
+    """Charge a usage of `MODEL` unless said otherwise."""
+    given = {} if usage is None else {"usage": usage}
+    reply: Json = await session.call(
+        "charge", request_id=request_id, account_id=account_id, **given, **{"model": MODEL, **more}
     )
     return reply
 

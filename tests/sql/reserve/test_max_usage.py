@@ -56,7 +56,7 @@ async def test_what_is_no_token_is_not_counted_as_one(ledger, clock):
 async def test_there_is_one_ceiling_over_the_sum_and_none_before(ledger, clock):
     await ledger.grant("ann", DOLLAR, unit="usd_nano")
     third = {"micro_usd": 1, "per": 3000}  # a third of a nano-dollar
-    table = {name: third for name in ("input_tokens", "cached_input_tokens", "output_tokens")}
+    table = dict.fromkeys(("input_tokens", "cached_input_tokens", "output_tokens"), third)
     await publish(ledger, rates=table)
     for number, (bounds, cost) in enumerate(
         [((1, 1, 1), 1), ((1, 1, 2), 2), ((1, 0, 0), 1), ((0, 0, 0), 0), ((4, 4, 4), 4)]

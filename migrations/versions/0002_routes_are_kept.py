@@ -1,0 +1,10 @@
+"""Routes are kept."""
+
+from service.migrate import run_file
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade() -> None:
+    run_file("0002_routes_are_kept.sql")
