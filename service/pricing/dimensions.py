@@ -1,6 +1,7 @@
 """The contract's dimensions, and how `genai_prices` calls the same counts."""
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Final
 
 from genai_prices.data_units import unit_data
@@ -9,10 +10,12 @@ from genai_prices.units import UnitDef, UnitRegistry
 __all__ = [
     "DIMENSIONS",
     "REGISTRY",
-    "dimension_of",
     "is_part_of",
     "nearest",
     "of_same_dimension",
+    "parts_of",
+    "shared_by",
+    "wholes_of",
 ]
 
 REGISTRY: Final = UnitRegistry(unit_data)
@@ -60,14 +63,43 @@ def of_same_dimension(key: str) -> str | None:
     return next((k for k, u in REGISTRY.units.items() if u.dimensions == kept), None)
 
 
-def dimension_of(key: str) -> str | None:
-    """Where a count of `genai_prices` belongs; None: nowhere, it isn't understood."""
-    return DIMENSIONS.get(key)
-
-
 def is_part_of(part: UnitDef, whole: UnitDef) -> bool:
     """Whether every unit of ``part`` is counted in ``whole`` too."""
     return part is not whole and whole.dimensions.items() <= part.dimensions.items()
+
+
+@cache
+def wholes_of(key: str) -> frozenset[str]:
+    """The counts that include this one, as far as they are ones of their own."""
+    unit = REGISTRY.units[key]
+    return frozenset(
+        name
+        for name, other in REGISTRY.units.items()
+        if is_part_of(unit, other) and of_same_dimension(name) is None
+    )
+
+
+@cache
+def parts_of(key: str) -> frozenset[str]:
+    """The counts that this one includes."""
+    unit = REGISTRY.units[key]
+    return frozenset(name for name, other in REGISTRY.units.items() if is_part_of(other, unit))
+
+
+@cache
+def shared_by(one: str, other: str) -> str | None:
+    """What counts the units that are in both, where neither count includes the other.
+
+    The pair of names itself, which counts nothing, where there is no such count; None: they share
+    none, or one includes the other.
+    """
+    first, second = REGISTRY.units[one], REGISTRY.units[other]
+    if is_part_of(first, second) or is_part_of(second, first):
+        return None
+    if not first.is_compatible_with(second):
+        return None
+    join = REGISTRY.find_join(first, second)
+    return join.usage_key if join else f"{one}, {other}"
 
 
 def nearest(key: str, among: Iterable[str]) -> str | None:

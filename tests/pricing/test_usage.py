@@ -1,8 +1,13 @@
 """Usage objects as the providers send them, and the disjoint dimensions that they become."""
 
-import pytest
+from collections import Counter
+from types import SimpleNamespace
 
-from service.pricing.usage import UsageUnrecognisedError, read_usage
+import pytest
+from genai_prices.decompose import compute_leaf_values
+
+from service.pricing.dimensions import DIMENSIONS, REGISTRY
+from service.pricing.usage import APIS, UsageUnrecognisedError, read_usage
 
 CHAT = {
     "prompt_tokens": 27147,
@@ -224,6 +229,20 @@ def test_every_unit_is_in_exactly_one_dimension(api, usage, dimensions):
     assert read_usage(api, usage) == (dimensions, None, "")
 
 
+@pytest.mark.parametrize(
+    ("api", "usage"),
+    [(api, usage) for api, usage, _ in OBJECTS if api != "openai_compatible"],
+)
+def test_the_dimensions_are_those_of_genai_prices_own_extractor_and_division(api, usage):
+    extractor = APIS[api].extractor
+    _, extracted = extractor.extract({extractor.root: usage})
+    reported = SimpleNamespace(**{key: extracted.reported_value(key) for key in DIMENSIONS})
+    theirs: Counter[str] = Counter()
+    for key, count in compute_leaf_values(set(DIMENSIONS), reported, REGISTRY.units).items():
+        theirs[DIMENSIONS[key]] += count
+    assert read_usage(api, usage).usage == +theirs
+
+
 def test_the_same_object_gives_the_same_usage():
     assert list(read_usage("openai_chat", CHAT).usage.items()) == list(
         read_usage("openai_chat", dict(reversed(CHAT.items()))).usage.items()
@@ -308,6 +327,9 @@ REFUSED = [
      {"promptTokenCount": 9, "promptTokensDetails":
       [{"modality": "IMAGE", "tokenCount": 1}, {"modality": "IMAGE", "tokenCount": 1}]},
      ["promptTokensDetails.IMAGE"]),
+    ("google_generate_content",
+     {"promptTokenCount": 9, "cacheTokensDetails": [{"modality": "AUDIO", "tokenCount": 1}]},
+     ["cacheTokensDetails.AUDIO.tokenCount"]),
     ("google_generate_content",
      {"promptTokenCount": 9, "cachedContentTokenCount": 5, "promptTokensDetails":
       [{"modality": "IMAGE", "tokenCount": 4}]}, [""]),

@@ -20,7 +20,7 @@ from genai_prices.types import (
     TimeOfDateConstraint,
 )
 
-from service.pricing.dimensions import DIMENSIONS, REGISTRY, dimension_of, nearest
+from service.pricing.dimensions import DIMENSIONS, REGISTRY, nearest
 from service.pricing.rates import InexactRateError, Rate, rate_of
 from service.pricing.tables import Catalogue, Skipped, Table, Tier, name_fault, split_variant
 
@@ -160,7 +160,7 @@ def tiers_of(prices: Prices) -> tuple[Tier, ...]:
         InexactRateError: a price has more digits than a rate can hold.
     """
     for key in prices:
-        if dimension_of(key) is None and key not in _ONLY_A_WHOLE:
+        if key not in DIMENSIONS and key not in _ONLY_A_WHOLE:
             raise UnclearPriceError(f"it is priced by {key}, which no dimension counts")
     starts = {t.start for p in prices.values() if isinstance(p, TieredPrices) for t in p.tiers}
     if 0 in starts:

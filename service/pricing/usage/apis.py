@@ -13,6 +13,7 @@ from typing import Final
 from genai_prices.data import providers
 from genai_prices.types import ArrayMatch, ClauseEquals, UsageExtractor, UsageExtractorMapping
 
+from service.pricing.dimensions import of_same_dimension
 from service.pricing.usage.fields import Counts, Fields, Path
 
 __all__ = ["APIS", "Api", "path_of"]
@@ -50,6 +51,19 @@ class Api:
         for whole, parts in self.parts:
             known.update({whole}, parts)
         return Fields(frozenset(known), self.words, self.ignored, self.lists)
+
+    @cached_property
+    def destinations(self) -> tuple[tuple[Path, str], ...]:
+        """Which count goes into which usage key of `genai_prices`; what is priced alike, once."""
+        return tuple(
+            (path_of(mapping), mapping.dest)
+            for mapping in self.extractor.mappings
+            if of_same_dimension(mapping.dest) is None
+        )
+
+    def within(self, path: Path) -> frozenset[str]:
+        """The usage keys into which the entries of a list go."""
+        return frozenset(key for inner, key in self.destinations if inner[: len(path)] == path)
 
 
 def path_of(mapping: UsageExtractorMapping) -> Path:

@@ -2,14 +2,9 @@
 
 from collections.abc import Mapping
 from itertools import combinations
-from types import SimpleNamespace
-from typing import Any
 
-from genai_prices.decompose import compute_leaf_values
-from genai_prices.types import ArrayMatch, UsageExtractor
-
-from service.pricing.dimensions import REGISTRY, dimension_of, is_part_of, of_same_dimension
-from service.pricing.usage.apis import Api, path_of
+from service.pricing.dimensions import DIMENSIONS, REGISTRY, parts_of, shared_by, wholes_of
+from service.pricing.usage.apis import Api
 from service.pricing.usage.errors import UnclearField, UsageUnrecognisedError
 from service.pricing.usage.fields import Counts, Path, dotted
 
@@ -65,7 +60,7 @@ def _check_sums(api: Api, counts: Counts) -> None:
 
 def _is_split(api: Api, whole: Path) -> bool:
     """Whether a sum is a count of its own that its parts only divide, not a mere total."""
-    return any(path_of(mapping) == whole for mapping in api.extractor.mappings)
+    return any(path == whole for path, _ in api.destinations)
 
 
 def _check_parts(api: Api, counts: Counts) -> None:
@@ -78,54 +73,21 @@ def _check_parts(api: Api, counts: Counts) -> None:
 
 def _genai_counts(api: Api, counts: Counts) -> dict[str, int]:
     """What the extractor of `genai_prices` makes of the counts, by its usage keys."""
-    _, usage = api.extractor.extract(_as_response(api.extractor, counts))
     found = dict.fromkeys(api.never, 0)
-    for mapping in api.extractor.mappings:
-        path = path_of(mapping)
-        if path in counts or path[:1] in api.whole_lists & _given(counts):
-            found[mapping.dest] = int(usage.reported_value(mapping.dest))
+    for path in api.whole_lists:
+        if any(given[:-2] == path for given in counts):
+            found.update(dict.fromkeys(api.within(path), 0))
+    for path, key in api.destinations:
+        if path in counts:
+            found[key] = found.get(key, 0) + counts[path]
     return found
 
 
-def _given(counts: Counts) -> frozenset[Path]:
-    return frozenset(path[:1] for path in counts if len(path) > 1)
-
-
-def _as_response(extractor: UsageExtractor, counts: Counts) -> dict[str, Any]:
-    """A response that has the counts where the extractor looks for them."""
-    usage: dict[str, Any] = {}
-    for mapping in extractor.mappings:
-        path = path_of(mapping)
-        if path in counts:
-            steps = [mapping.path] if isinstance(mapping.path, str) else mapping.path
-            _put(usage, list(steps), counts[path])
-    roots = [extractor.root] if isinstance(extractor.root, str) else extractor.root
-    response: dict[str, Any] = usage
-    for root in reversed(roots):
-        assert isinstance(root, str)  # noqa: S101  # of every extractor used here
-        response = {root: response}
-    return response
-
-
-def _put(into: Any, steps: list[str | ArrayMatch], value: int) -> None:
-    step, *rest = steps
-    if not rest:
-        into[step] = value
-    elif isinstance(rest[0], ArrayMatch):
-        match = rest[0]
-        entry: dict[str, Any] = {match.field: match.match.equals}  # type: ignore[union-attr]
-        into.setdefault(step, []).append(entry)
-        _put(entry, rest[1:], value)
-    else:
-        _put(into.setdefault(step, {}), rest, value)
-
-
 def _disjoint(counts: Mapping[str, int]) -> dict[str, int]:
-    kept = {key: count for key, count in counts.items() if of_same_dimension(key) is None}
-    _refuse_overlaps(kept)
+    _refuse_overlaps(counts)
     found: dict[str, int] = {}
-    for key, count in _leaves(kept).items():
-        dimension = dimension_of(key)
+    for key, count in _leaves(counts).items():
+        dimension = DIMENSIONS.get(key)
         if count and dimension is None:
             raise UsageUnrecognisedError.of("", f"{key} has no dimension")
         if count and dimension is not None:
@@ -133,21 +95,29 @@ def _disjoint(counts: Mapping[str, int]) -> dict[str, int]:
     return found
 
 
-def _leaves(counts: dict[str, int]) -> dict[str, int]:
-    try:
-        leaves = compute_leaf_values(set(counts), SimpleNamespace(**counts), REGISTRY.units)
-    except ValueError as error:
-        raise UsageUnrecognisedError.of("", f"contradicts itself: {error}") from None
-    return {key: int(count) for key, count in leaves.items()}
+def _leaves(counts: Mapping[str, int]) -> dict[str, int]:
+    """Of every count, what is in none of its parts."""
+    leaves: dict[str, int] = {}
+    for key in sorted(counts, key=lambda key: (-len(REGISTRY.units[key].dimensions), key)):
+        parts = [part for part in leaves if part in parts_of(key)]
+        leaves[key] = counts[key] - sum(leaves[part] for part in parts)
+        if leaves[key] < 0:
+            names = " + ".join(sorted(part for part in parts if counts[part]))
+            raise UsageUnrecognisedError.of("", f"{names} is more than {key}, which includes it")
+    _refuse_parts_without_wholes(counts)
+    return leaves
+
+
+def _refuse_parts_without_wholes(counts: Mapping[str, int]) -> None:
+    for key, count in counts.items():
+        if count and not wholes_of(key) <= counts.keys():
+            missing = min(wholes_of(key) - counts.keys())
+            raise UsageUnrecognisedError.of("", f"{key} is part of {missing}, which is missing")
 
 
 def _refuse_overlaps(counts: Mapping[str, int]) -> None:
     """Refuse two counts that may share units when nothing says how many they share."""
     for one, other in combinations([key for key in sorted(counts) if counts[key]], 2):
-        first, second = REGISTRY.units[one], REGISTRY.units[other]
-        if is_part_of(first, second) or is_part_of(second, first):
-            continue
-        if first.is_compatible_with(second):
-            join = REGISTRY.find_join(first, second)
-            if join is None or join.usage_key not in counts:
-                raise UsageUnrecognisedError.of("", f"how much of {one} is {other} is not said")
+        shared = shared_by(one, other)
+        if shared is not None and shared not in counts:
+            raise UsageUnrecognisedError.of("", f"how much of {one} is {other} is not said")
