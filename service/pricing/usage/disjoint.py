@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from itertools import combinations
 
 from service.pricing.dimensions import DIMENSIONS, REGISTRY, parts_of, shared_by, wholes_of
-from service.pricing.usage.apis import Api
+from service.pricing.usage.api import Api
 from service.pricing.usage.errors import UnclearField, UsageUnrecognisedError
 from service.pricing.usage.fields import Counts, Path, dotted
 
