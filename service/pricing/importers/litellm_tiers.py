@@ -20,6 +20,12 @@ Rates = Mapping[str, Rate]
 
 
 def add_rate(rates: dict[tuple[str, int], Rate], field: Field) -> None:
+    """Take a field's rate down by its dimension and where it begins.
+
+    Raises:
+        UnclearPriceError: there is another one.
+        InexactRateError: it has more digits than a rate can hold.
+    """
     rate = field.rate
     known = rates.setdefault((field.dimension, field.above), rate)
     if known.exact != rate.exact:
