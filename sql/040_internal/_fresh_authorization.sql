@@ -28,7 +28,7 @@ begin
     ask.request_id, ask.account_id, case ask.call when 'charge' then 'settled' else 'authorized' end,
     preauth._option_model(ask.body, ruling.option_no), ruling.option_no, texts, preauth._expiry(ask, at), over_limit, false,
     ask.call, preauth._is_record(ask.body), ask.dry_run, quote.price_table_ids[1],
-    case when ask.call = 'charge' and quote.price_table_ids is not null then preauth._charge_cost(ask.body, quote.price_table_ids) end), route.path[cardinality(route.path)])::preauth._answer;
+    case when ask.call = 'charge' and quote.price_table_ids is not null then preauth._held_cost(ask.body, 0, quote.price_table_ids) end), route.path[cardinality(route.path)])::preauth._answer;
 end
 $$;
 comment on function preauth._fresh_authorization(preauth._ask, preauth._ruling, preauth._quote, preauth._route, preauth._slot[], preauth._line[], integer, integer, timestamptz) is

@@ -15,13 +15,13 @@ begin
   insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor, usage, cost, price_table_ids)
   select r.account_id, r.request_id, case when preauth._is_record(r.body) then 'recorded_exception' else 'charge' end,
     preauth._chosen_amounts(r), 'completed', at, r.actor, preauth._option_counts(r.body, 0),
-    case when r.price_table_ids is not null then preauth._charge_cost(r.body, r.price_table_ids) end, r.price_table_ids
+    preauth._held_cost(r.body, 0, r.price_table_ids), r.price_table_ids
   from unnest(spent) as s (n)
   join preauth.reservation as r on r.request_id = asks[s.n].request_id and r.account_id = asks[s.n].account_id
   order by s.n;
   update preauth.reservation as r
   set state = 'settled', closure = jsonb_strip_nulls(jsonb_build_object('amounts', preauth._chosen_amounts(r), 'usage', preauth._option_counts(r.body, 0),
-    'cost', case when r.price_table_ids is not null then preauth._charge_cost(r.body, r.price_table_ids) end))
+    'cost', preauth._held_cost(r.body, 0, r.price_table_ids)))
   from unnest(spent) as s (n)
   where r.request_id = asks[s.n].request_id and r.account_id = asks[s.n].account_id;
 end

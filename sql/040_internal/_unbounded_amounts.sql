@@ -17,7 +17,7 @@ begin
     from unnest(t.dimensions) with ordinality as d (dimension, place)
     where free ? d.dimension
   ) as s;
-  return jsonb_build_object('tokens', preauth._token_count(free)) || coalesce(amounts, '{}') - array(select jsonb_object_keys(coalesce(told, '{}')));
+  return (jsonb_build_object('tokens', preauth._token_count(free)) || coalesce(amounts, '{}')) - array(select jsonb_object_keys(coalesce(told, '{}')));
 end
 $$;
 comment on function preauth._unbounded_amounts(preauth._tariff[], jsonb, jsonb, jsonb) is

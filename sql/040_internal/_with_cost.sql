@@ -7,10 +7,13 @@ declare
   quote preauth._quote := preauth._quote(tariffs, null, usage, false, told);
   bounds jsonb := preauth._option_counts(r.body, r.option_no);
 begin
+  if quote.problems -> 'usd_nano' ->> 'code' = 'price_missing' then
+    quote.problems := quote.problems || jsonb_build_object('usd_nano', jsonb_build_object('code', 'price_missing', 'model', r.model));
+  end if;
   ask.body := ask.body || jsonb_build_object('amounts', quote.amounts, 'priced', jsonb_strip_nulls(jsonb_build_object(
     'price_table_ids', to_jsonb(quote.price_table_ids),
     'problems', quote.problems,
-    'refused', (select p.value from jsonb_each(quote.problems) as p where p.value ->> 'code' <> 'price_missing' order by p.key limit 1),
+    'refused', (select p.value from jsonb_each(quote.problems) as p where p.value ->> 'code' <> 'price_missing' and not coalesce(told, '{}') ? p.key order by p.key limit 1),
     'cost', case when quote.price_table_ids is not null then preauth._cost_of(tariffs, usage, false, told) end,
     'unbounded', case when bounds is not null then preauth._unbounded_amounts(tariffs, usage, bounds, told) end)));
   return ask;

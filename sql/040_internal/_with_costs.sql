@@ -1,31 +1,30 @@
-create function preauth._with_costs(asks preauth._ask[]) returns preauth._ask[]
+create function preauth._with_costs(asks preauth._ask[], held preauth.reservation[]) returns preauth._ask[]
 language plpgsql stable
 as $$
 declare
-  found record;
+  is_any boolean := false;
+  ids bigint[] := '{}';
   tariffs preauth._tariff[];
 begin
-  if not exists (select from unnest(asks) as a where a.body ? 'usage' or a.body ->> 'action' = 'accept_overage') then
+  for k in 1 .. cardinality(asks) loop
+    if asks[k].body ? 'usage' then
+      is_any := true;
+      ids := ids || held[k].price_table_ids;
+    elsif asks[k].body ->> 'action' = 'accept_overage' then
+      asks[k].body := asks[k].body || jsonb_strip_nulls(jsonb_build_object('usage', held[k].closure -> 'usage', 'priced', held[k].closure -> 'priced'));
+    end if;
+  end loop;
+  if not is_any then
     return asks;
   end if;
-  tariffs := preauth._tariffs_of(array(
-    select distinct unnest(r.price_table_ids)
-    from unnest(asks) as a join preauth.reservation as r using (request_id, account_id) where a.body ? 'usage'));
-  for found in
-    select a.place, r
-    from unnest(asks) with ordinality as a (n, call, request_id, account_id, body, actor, within, dry_run, twin, errors, place)
-    join preauth.reservation as r using (request_id, account_id)
-    where a.body ? 'usage' or a.body ->> 'action' = 'accept_overage'
-  loop
-    if asks[found.place].body ? 'usage' then
-      asks[found.place] := preauth._with_cost(asks[found.place], found.r, preauth._own_tariffs(found.r, tariffs));
-    else
-      asks[found.place].body := asks[found.place].body || jsonb_strip_nulls(jsonb_build_object(
-        'amounts', (found.r).closure -> 'amounts', 'usage', (found.r).closure -> 'usage', 'priced', (found.r).closure -> 'priced'));
+  tariffs := preauth._tariffs_of(ids);
+  for k in 1 .. cardinality(asks) loop
+    if asks[k].body ? 'usage' and asks[k].body ->> 'action' is distinct from 'accept_overage' then
+      asks[k] := preauth._with_cost(asks[k], held[k], preauth._own_tariffs(held[k], tariffs));
     end if;
   end loop;
   return asks;
 end
 $$;
-comment on function preauth._with_costs(preauth._ask[]) is
-  'Settlements of locked reservations with what their usage costs; one that accepts an overage has what was refused.';
+comment on function preauth._with_costs(preauth._ask[], preauth.reservation[]) is
+  'Settlements with what their usage costs, by the tables of the reservations that they are for (held: of the same place); one that accepts an overage has what was refused.';
