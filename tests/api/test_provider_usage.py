@@ -56,7 +56,7 @@ async def test_f1_cached_tokens_cost_their_own_price_once(priced: Api) -> None:
     """F1: prompt 27,147 of which cached 27,146, output 351 at 1.40, 0.26 and 4.40 a million."""
     await reserve(priced, "r")
     reply = await priced.ok("POST", "/settle", settlement(CHAT))
-    assert reply["amounts"] == {"usd_nano": 8_603_760}
+    assert reply["amounts"]["usd_nano"] == 8_603_760
     assert reply["usage"] == {"input_tokens": 1, "cached_input_tokens": 27146, "output_tokens": 351}
     assert await settled(priced) == 8_603_760
 
@@ -69,7 +69,7 @@ async def test_f3_anthropics_input_does_not_include_what_was_written_to_the_cach
     await reserve(api, "r")
     usage = {"input_tokens": 3, "cache_creation_input_tokens": 12304, "output_tokens": 550}
     reply = await api.ok("POST", "/settle", settlement(usage, api="anthropic_messages"))
-    assert reply["amounts"] == {"usd_nano": 54_399_000}
+    assert reply["amounts"]["usd_nano"] == 54_399_000
 
 
 async def test_the_same_object_again_is_the_same_settlement(priced: Api) -> None:
@@ -148,7 +148,7 @@ async def test_an_object_of_another_variant_is_not_settled_at_this_price(priced:
 async def test_an_object_of_the_variant_that_was_reserved_is_settled(priced: Api) -> None:
     await reserve(priced, "r", f"{MODEL}:batch")
     reply = await priced.ok("POST", "/settle", settlement(BATCH, api="anthropic_messages"))
-    assert reply["amounts"] == {"usd_nano": 2900}
+    assert reply["amounts"]["usd_nano"] == 2900
     missing = await priced.post("/settle", settlement(BATCH, "none", "anthropic_messages"))
     assert_problem(missing.json(), 404, "reservation_unknown")
 
@@ -180,9 +180,9 @@ async def test_a_key_that_appears_twice_in_the_object_is_a_400(priced: Api) -> N
     ]
 
 
-async def test_a_number_of_any_length_in_the_object_does_no_harm(priced: Api) -> None:
+async def test_a_number_too_long_to_read_is_refused(priced: Api) -> None:
     await reserve(priced, "r")
     usage = json.dumps({**CHAT, "cost": 0}).replace('"cost": 0', f'"cost": {"9" * 5000}')
     body = json.dumps(settlement({}, api="openai_compatible")).replace("{}", usage)
     response = await priced.post("/settle", body.encode())
-    assert response.status_code == 200
+    assert_problem(response.json(), 422, "usage_unrecognised")
