@@ -14,7 +14,7 @@ from service.pricing.importers.genai import catalogue
 from service.pricing.tables import Table, Tier
 from tests.support.money import Json
 
-__all__ = ["ALL", "CONTEXTS", "KEYS", "NOW", "SEED", "our_cost", "usages"]
+__all__ = ["ALL", "CONTEXTS", "INPUT_SIDE", "KEYS", "NOW", "SEED", "our_cost", "usages"]
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 SEED = 20261130

@@ -5,8 +5,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from service.pricing.importers.litellm import NotAPriceListError, catalogue
+from service.pricing.importers.litellm_fields import TOKENS
 
 CHAT = """"litellm_provider": "openai", "mode": "chat",
   "input_cost_per_token": 2.5e-07, "output_cost_per_token": 2e-06"""
@@ -241,6 +244,30 @@ def test_names_begin_with_the_provider_once(read):
         "openai/gpt-5": "the entry gpt-5 has the same name",
         "acme/bad name": "its name has characters, or a length, that a model name can't have",
     }
+
+
+FIELDS = ["alias_of", "litellm_provider", "mode", "tiered_pricing", "off_peak_pricing",
+          "search_context_cost_per_query", "input_cost_per_second", "output_cost_per_image", "range",
+          *TOKENS, *(f"{name}_above_200k_tokens" for name in TOKENS), *(f"{n}_flex" for n in TOKENS)]  # fmt: skip
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(entries=st.dictionaries(
+    st.sampled_from(["m", "n", "acme/m", "sample_spec", "m:flex"]),
+    st.dictionaries(st.sampled_from(FIELDS), values, max_size=5), max_size=3,
+))  # fmt: skip
+def test_whatever_an_entry_holds_it_is_taken_or_skipped(read, entries):
+    found = read(json.dumps(entries))
+    for table in found.tables:
+        assert json.loads(json.dumps(table.body()))["model"] == table.model
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"m": 7}', '{"m": {}, "m": {}}', "[" * 100_000])

@@ -12,8 +12,10 @@ from service.pricing.difference import changes
 from service.pricing.publishing import publish
 from service.pricing.tables import Catalogue
 from service.store import call
-from tests.pricing.prices import ALL, NOW, SEED, our_cost, usages
+from tests.pricing.prices import ALL, INPUT_SIDE, NOW, SEED, our_cost, usages
 from tests.support import databases
+
+pytestmark = pytest.mark.slow
 
 PRICE = """select (preauth._price(t, u.counts, false)).amount
 from unnest(preauth._tariffs_of(array[%s::bigint])) as t,
@@ -28,6 +30,8 @@ def everything(cluster):
         found = Catalogue([table for table, _ in ALL])
         publish(connection, changes(found, [], NOW))
         yield connection, found
+        connection.commit()
+        assert databases.mismatches(url) == []
 
 
 def test_every_cost_in_sql_is_the_exact_cost_rounded_up_once(everything):
@@ -56,6 +60,69 @@ def _start(row, found):
 def _counted(table, usage):
     """A call is one request where that has a price, unless the usage says otherwise."""
     return {"requests": 1, **usage} if "requests" in table.tiers[0].rates else usage
+
+
+def test_every_settled_cost_is_exact_and_no_ceiling_is_below_it(everything):
+    connection, found = everything
+    budget = {"unit": "usd_nano", "window": {"kind": "lifetime"}, "limit_amount": None}
+    call(connection, "put_account", account_id="a", body={})
+    call(connection, "put_budget", account_id="a", name="usd", body=budget)
+    rng = random.Random(SEED)
+    asked = [
+        (table, _some_usage(table, rng)) for table in found.tables if table.effective_from is None
+    ]
+    for start in range(0, len(asked), 200):
+        _reserve_and_settle(connection, asked[start : start + 200], start, rng)
+
+
+def _reserve_and_settle(connection, asked, start, rng):
+    reservations = [
+        {"request_id": f"r{n}", "account_id": "a", "model": t.name, "max_usage": _bounds(t, u, rng)}
+        for n, (t, u) in enumerate(asked, start)
+    ]
+    held = _many(connection, "reserve", reservations)
+    usages = [{"request_id": f"r{n}", "usage": u} for n, (_, u) in enumerate(asked, start)]
+    settled = _many(connection, "settle", usages)
+    for (table, usage), hold, settlement in zip(asked, held, settled, strict=True):
+        cost = math.ceil(our_cost(table, _counted(table, usage)) * 10**9)
+        assert settlement["amounts"]["usd_nano"] == cost, (table, usage)
+        assert sum(settlement["cost"]["usd_nano"].values()) == cost
+        assert hold["lines"][0]["amount"] >= cost
+        assert settlement["overage"] == {}
+
+
+def _many(connection, name, items):
+    rows = connection.execute(
+        f"select status, body from preauth_api.{name}_many(%s, null, null) order by n",
+        [Jsonb(items)],
+    ).fetchall()
+    assert {status for status, _ in rows} == {200}, [b for status, b in rows if status != 200][:3]
+    return [body for _, body in rows]
+
+
+def _some_usage(table, rng):
+    names = sorted(table.tiers[0].rates)
+    some = rng.sample(names, rng.randint(1, len(names)))
+    return {
+        name: rng.randrange(10 ** rng.randint(1, 6)) for name in some if name != "requests"
+    } or {names[0]: 1}
+
+
+def _bounds(table, usage, rng):
+    """Upper bounds of a usage: by dimension, or by the two that stand for any kind."""
+    slack = rng.choice([0, 0, 1, 1000])
+    bounds = {name: count + slack for name, count in usage.items()}
+    if rng.random() < 0.5:
+        wholes = {
+            "prompt_tokens": INPUT_SIDE,
+            "completion_tokens": {"output_tokens", "reasoning_tokens"},
+        }
+        for whole, parts in wholes.items():
+            if parts & table.tiers[0].rates.keys():
+                bounds[whole] = sum(bounds.pop(name) for name in parts & bounds.keys())
+        return bounds
+    required = {"input_tokens", "output_tokens"} & table.tiers[0].rates.keys()
+    return {**dict.fromkeys(required, 0), **bounds}
 
 
 def test_what_is_published_is_no_change_any_more(everything):

@@ -229,6 +229,13 @@ def test_every_unit_is_in_exactly_one_dimension(api, usage, dimensions):
     assert read_usage(api, usage) == (dimensions, None, "")
 
 
+def test_iterations_that_are_counted_in_the_whole_are_passed_over():
+    iterations = [{"type": "message", "input_tokens": 3, "output_tokens": 550}] * 2
+    assert read_usage("anthropic_messages", {**MESSAGES, "iterations": iterations}) == read_usage(
+        "anthropic_messages", MESSAGES
+    )
+
+
 @pytest.mark.parametrize(
     ("api", "usage"),
     [(api, usage) for api, usage, _ in OBJECTS if api != "openai_compatible"],
@@ -305,6 +312,9 @@ REFUSED = [
     ("anthropic_messages", {**MESSAGES, "service_tier": "express"}, ["service_tier"]),
     ("anthropic_messages", {**MESSAGES, "service_tier": 1}, ["service_tier"]),
     ("anthropic_messages", {**MESSAGES, "iterations": [{"type": "compaction", "input_tokens": 9}]}, ["iterations"]),
+    ("anthropic_messages", {**MESSAGES, "iterations": [{"type": "message"}, {"type": "advisor_message"}]},
+     ["iterations"]),
+    ("anthropic_messages", {**MESSAGES, "iterations": {"type": "message"}}, ["iterations.type"]),
     ("anthropic_messages", {**MESSAGES, "server_tool_use": {"code_execution_requests": 1}},
      ["server_tool_use.code_execution_requests"]),
     ("google_generate_content", {"candidatesTokenCount": 5}, ["promptTokenCount"]),

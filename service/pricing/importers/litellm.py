@@ -70,7 +70,8 @@ def catalogue(file: Path) -> Catalogue:
     taken: dict[str, str] = {}
     aliases: dict[str, list[str]] = {}
     for key, entry in entries.items():
-        if (target := entry.get("alias_of")) in entries:
+        target = entry.get("alias_of")
+        if isinstance(target, str) and target in entries:
             aliases.setdefault(_name(target, entries[target]), []).append(key)
         elif any(is_price(field) for field in entry) and key != "sample_spec":
             _add(found, key, entry, source, taken)
@@ -153,7 +154,7 @@ def _fields(name: str, entry: Mapping[str, Any], found: Catalogue) -> Iterator[F
         if key == SEARCH and "search_free_requests" in entry:
             left_out[f"{key}: some are free, so that searches are refused"] = None
             continue
-        field = classify(key, value, entry.get("mode"))
+        field = classify(key, value, str(entry.get("mode")))
         if isinstance(field, LeftOut):
             left_out[field.reason] = None
         else:

@@ -127,7 +127,7 @@ def stated(name: str, value: Any) -> bool:
     return value is not None and value != 0
 
 
-def classify(name: str, value: Any, mode: str | None) -> Field | LeftOut:
+def classify(name: str, value: Any, mode: str) -> Field | LeftOut:
     """What a price field says.
 
     Raises:

@@ -30,6 +30,7 @@ class Api:
     words: Mapping[Path, Mapping[str, str | None]] = field(default_factory=dict)
     ignored: frozenset[Path] = frozenset()
     lists: Mapping[Path, str] = field(default_factory=dict)
+    repeats: Mapping[Path, tuple[str, str]] = field(default_factory=dict)
     whole_lists: frozenset[Path] = frozenset()
     never: frozenset[str] = frozenset()
     prepare: Callable[[Counts], Counts] = dict
@@ -43,7 +44,7 @@ class Api:
             known.update({whole}, *ways)
         for whole, parts in self.parts:
             known.update({whole}, parts)
-        return Fields(frozenset(known), self.words, self.ignored, self.lists)
+        return Fields(frozenset(known), self.words, self.ignored, self.lists, self.repeats)
 
     @cached_property
     def destinations(self) -> tuple[tuple[Path, str], ...]:

@@ -104,6 +104,7 @@ _ANTHROPIC = Api(
         _p("speed"): {"standard": None},
     },
     ignored=frozenset(_paths("server_tool_use.web_fetch_requests")),
+    repeats={_p("iterations"): ("type", "message")},
 )
 
 _MODALITIES = ("TEXT", "AUDIO", "IMAGE", "DOCUMENT", "VIDEO", "MODALITY_UNSPECIFIED")

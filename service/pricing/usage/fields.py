@@ -20,12 +20,14 @@ class Fields(NamedTuple):
     ``counts``: whole numbers, all of them used or checked. ``words``: text that can change the
     price, by its known values and the price variant that each stands for. ``ignored``: what says
     nothing about the price, with all below it. ``lists``: arrays of objects, told apart by a field.
+    ``repeats``: arrays of which the entries of some kinds say again what is said elsewhere.
     """
 
     counts: frozenset[Path]
     words: Mapping[Path, Mapping[str, str | None]]
     ignored: frozenset[Path]
     lists: Mapping[Path, str]
+    repeats: Mapping[Path, tuple[str, str]]
 
 
 class Seen(NamedTuple):
@@ -102,6 +104,8 @@ def _leaves(
             yield from _leaves(inner, fields, path, unclear)
         elif path in fields.lists and isinstance(inner, list):
             yield from _entries(inner, fields, path, unclear)
+        elif path in fields.repeats and isinstance(inner, list):
+            yield path, [item for item in inner if not _is_of_kind(item, fields.repeats[path])]
         else:
             yield path, inner
 
@@ -120,6 +124,11 @@ def _entries(
             seen.add(name)
             rest = {key: value for key, value in item.items() if key != told_apart_by}
             yield from _leaves(rest, fields, (*path, name), unclear)
+
+
+def _is_of_kind(item: Any, kind: tuple[str, str]) -> bool:
+    name, value = kind
+    return isinstance(item, dict) and item.get(name) == value
 
 
 def _counts_nothing(value: Any, depth: int = 0) -> bool:
