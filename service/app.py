@@ -26,6 +26,7 @@ from service.api.plans import plan, put_plan
 from service.api.price_tables import price_table, price_tables, publish_price_table
 from service.api.problems import answer_exception
 from service.api.release import release
+from service.api.rerate import rerate
 from service.api.reservations import reservation
 from service.api.reserve import reserve
 from service.api.resolve import resolve
@@ -42,7 +43,7 @@ ADMINISTRATION = [
     put_plan, plan,
     put_account, account,
     put_budget, delete_budget,
-    publish_price_table, price_tables, price_table,
+    publish_price_table, price_tables, price_table, rerate,
     create_key, keys, revoke_key,
     resolve,
 ]  # fmt: skip

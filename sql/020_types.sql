@@ -161,3 +161,13 @@ create type preauth._tally as (
   spent bigint
 );
 comment on type preauth._tally is 'A locked window while lines of it are closed: its figures before, and what was freed of reserved and spent into settled since.';
+
+create type preauth._rerating as (
+  request_id text,
+  account_id text,
+  before bigint,
+  after bigint,
+  unpriced text
+);
+comment on type preauth._rerating is
+  'A spend that a wrong price table priced last, in the unit of the table: what it cost by that, what it costs by the right one, or the dimension for which the right one has no rate.';

@@ -18,6 +18,7 @@ __all__ = [
     "Problem",
     "PublishedPriceTable",
     "Release",
+    "Rerating",
     "Reservation",
     "Settlement",
 ]
@@ -357,6 +358,34 @@ class PublishedPriceTable(PriceTable):
 
     replayed: bool
     """It had been published already."""
+
+
+class AccountRerating(Answer):
+    """What a rerating changes for an account."""
+
+    account_id: str
+    events: int
+    before: int
+    after: int
+    difference: int
+    """Below 0: it was charged too much."""
+
+
+class Rerating(Answer):
+    """What spend cost by the wrong table and what it costs by the right one, in their unit."""
+
+    wrong_table: int
+    right_table: int
+    unit: str
+    since: datetime
+    until: datetime
+    confirmed: bool
+    """Whether the adjustments were written."""
+    events: int
+    before: int
+    after: int
+    difference: int
+    accounts: list[AccountRerating]
 
 
 class RetiredBudget(Answer):

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from service.api.problems import Fault, malformed
 
-__all__ = ["INSTANT_SCHEMA", "Instant", "instant_of"]
+__all__ = ["INSTANT_SCHEMA", "Instant", "instant", "instant_of"]
 
 _MESSAGE: Final = "must be an RFC 3339 time with an offset"
 _FORM: Final = re.compile(
@@ -20,13 +20,18 @@ INSTANT_SCHEMA: Final[dict[str, Any]] = {"type": "string", "format": "date-time"
 
 def _checked(value: str) -> str:
     try:
-        _parsed(value)
+        instant(value)
     except ValueError:
         raise PydanticCustomError("instant", _MESSAGE) from None
     return value
 
 
-def _parsed(value: str) -> datetime:
+def instant(value: str) -> datetime:
+    """The instant that a text names.
+
+    Raises:
+        ValueError: it names none.
+    """
     if not _FORM.fullmatch(value):
         raise ValueError(value)
     return datetime.fromisoformat(value)
@@ -47,6 +52,6 @@ def instant_of(value: str, name: str) -> datetime:
         Problem: 400 when it is none.
     """
     try:
-        return _parsed(value)
+        return instant(value)
     except ValueError:
         raise malformed([Fault(f"query.{name}", _MESSAGE)]) from None

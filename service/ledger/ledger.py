@@ -178,6 +178,24 @@ class Ledger:
         """One price table."""
         return await self._read("price_table(price_table_id => $1)", price_table_id)
 
+    async def rerate(
+        self,
+        wrong_table: int,
+        right_table: int,
+        since: datetime,
+        until: datetime,
+        *,
+        confirm: bool,
+        reason: str | None,
+        actor: str,
+    ) -> Outcome:
+        """Price spend of a wrong table by the right one; adjust, when confirmed."""
+        return await self._write(
+            "rerate(wrong_table => $1, right_table => $2, since => $3, until => $4,"
+            " confirm => $5, reason => $6, actor => $7)",
+            wrong_table, right_table, since, until, confirm, reason, actor,
+        )  # fmt: skip
+
     async def put_account(self, account_id: str, body: str, actor: str) -> Outcome:
         """Create an account or merge into it."""
         return await self._write(

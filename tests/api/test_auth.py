@@ -35,6 +35,16 @@ ADMINISTRATION = [
     ),
     ("DELETE", "/accounts/a/budgets/x", None),
     ("POST", "/price-tables", {"model": "m", "rates": {"requests": {"micro_usd": 1, "per": 1}}}),
+    (
+        "POST",
+        "/price-tables/rerate",
+        {
+            "wrong_table": 7,
+            "right_table": 8,
+            "since": "2026-09-01T00:00:00Z",
+            "until": "2026-10-01T00:00:00Z",
+        },
+    ),
     ("POST", "/keys", {"name": "n", "role": "spend"}),
     ("GET", "/keys", None),
     ("DELETE", "/keys/none", None),

@@ -79,3 +79,52 @@ async def test_malformed_queries_name_the_parameter(api: Api) -> None:
         assert_problem(response.json(), 400, "malformed")
         (error,) = response.json()["errors"]
         assert error["path"] == f"query.{query.partition('=')[0]}"
+
+
+async def test_a_priced_call_goes_from_bounds_to_its_true_cost(api: Api) -> None:
+    await api.grant("ann", 10**9, unit="usd_nano")
+    table = (await api.ok("POST", "/price-tables", BODY))["price_table_id"]
+    bounds = {"prompt_tokens": 1000, "completion_tokens": 500}
+    asked = {"request_id": "r", "account_id": "ann", "model": MODEL, "max_usage": bounds}
+    held = await api.ok("POST", "/reserve", asked)
+    assert (held["price_table_id"], held["lines"][0]["amount"]) == (table, 10_500_000)
+    usage = {"input_tokens": 10, "cached_input_tokens": 7, "output_tokens": 200}
+    settled = await api.ok("POST", "/settle", {"request_id": "r", "usage": usage})
+    assert settled["cost"] == {
+        "usd_nano": {"input_tokens": 30000, "cached_input_tokens": 2100, "output_tokens": 3000000}
+    }
+    spent = {"request_id": "c", "account_id": "ann", "model": MODEL, "usage": usage}
+    assert (await api.ok("POST", "/charge", spent))["cost"] == settled["cost"]
+
+
+async def test_a_wrong_price_is_put_right(api: Api) -> None:
+    await api.grant("ann", 10**9, unit="usd_nano")
+    wrong = await api.ok("POST", "/price-tables", {"model": MODEL, "rates": {"requests": rate("2", 1000)}})  # fmt: skip
+    await api.ok("POST", "/charge", {"request_id": "c", "account_id": "ann", "model": MODEL, "usage": {"requests": 1}})  # fmt: skip
+    right = await api.ok("POST", "/price-tables", {"model": MODEL, "rates": {"requests": rate("1", 1000)}})  # fmt: skip
+    body = {
+        "wrong_table": wrong["price_table_id"],
+        "right_table": right["price_table_id"],
+        "since": "2001-01-01T00:00:00Z",
+        "until": "2999-01-01T00:00:00+02:00",
+    }
+    shown = await api.ok("POST", "/price-tables/rerate", body)
+    assert (shown["confirmed"], shown["difference"]) == (False, -1_000_000)
+    done = await api.ok("POST", "/price-tables/rerate", {**body, "confirm": True, "reason": "slip"})
+    assert done == {**shown, "confirmed": True}
+    balance = await api.ok("GET", "/accounts/ann/balance")
+    assert balance["windows"][0]["settled"] == 1_000_000
+
+
+async def test_malformed_reratings_name_the_field(api: Api) -> None:
+    good = {"wrong_table": 1, "right_table": 2, "since": "2026-09-01T00:00:00Z", "until": "2026-10-01T00:00:00Z"}  # fmt: skip
+    for change, path in [
+        ({"until": "2026-09-01T02:00:00+02:00"}, "until"),
+        ({"since": "yesterday"}, "since"),
+        ({"wrong_table": "1"}, "wrong_table"),
+        ({"confirm": 1}, "confirm"),
+        ({"right_table": 1}, "right_table"),
+    ]:
+        response = await api.post("/price-tables/rerate", {**good, **change})
+        assert_problem(response.json(), 400, "malformed")
+        assert [error["path"] for error in response.json()["errors"]] == [path]
