@@ -187,3 +187,52 @@ def test_the_example_prices_are_those_of_the_installed_list():
         listed = tables[":".join(filter(None, [body["model"], body.get("variant")]))]
         for part in ("rates", "tiers"):
             assert body.get(part) == listed.get(part), body["model"]
+
+
+@pytest.fixture
+def overcharged(database_url, publish):
+    """Two accounts charged by a price that is per token and should be per million."""
+    wrong = publish("m", {"input_tokens": 5_000_000})
+    with psycopg.connect(database_url) as connection:
+        budget = {"unit": "usd_nano", "window": {"kind": "lifetime"}, "limit_amount": 10**12}
+        for account in ("ann", "bob"):
+            call(connection, "put_account", account_id=account, body={})
+            call(connection, "put_budget", account_id=account, name="cap", body=budget)
+            spend = {"request_id": account, "account_id": account, "model": "m"}
+            call(connection, "charge", **spend, usage={"input_tokens": 2_000_000})
+    right = publish("m", {"input_tokens": 5})
+    return ["--wrong", str(wrong["price_table_id"]), "--right", str(right["price_table_id"])]
+
+
+YEARS = ["--since", "2020-01-01", "--until", "2999-01-01T00:00:00Z"]
+
+
+def settled(database_url, account):
+    with psycopg.connect(database_url) as connection:
+        return call(connection, "balance", account_id=account, audit=True)["windows"][0]["settled"]
+
+
+def test_a_rerating_says_what_it_would_correct_and_writes_nothing(run, overcharged, database_url):
+    result = run("rerate", *overcharged, *YEARS)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines() == [
+        "ann: 1 events, $10 -> $0.00001 (-$9.99999)",
+        "bob: 1 events, $10 -> $0.00001 (-$9.99999)",
+        "total: 2 events, $20 -> $0.00002 (-$19.99998)",
+    ]
+    assert result.stderr == "nothing was written: --confirm writes the adjustments\n"
+    assert settled(database_url, "ann") == 10 * 10**9
+
+
+def test_a_confirmed_rerating_corrects_once(run, overcharged, database_url):
+    confirmed = [*overcharged, *YEARS, "--reason", "per million", "--confirm"]
+    assert "(-$19.99998)" in run("rerate", *confirmed).stdout
+    assert settled(database_url, "ann") == 10**4
+    assert run("rerate", *confirmed).stdout == "total: 0 events, $0 -> $0 (+$0)\n"
+    assert settled(database_url, "bob") == 10**4
+
+
+def test_a_rerating_by_an_unknown_table_is_told_in_a_line(run, overcharged):
+    result = run("rerate", "--wrong", "1", "--right", "999", *YEARS)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: ")
