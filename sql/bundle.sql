@@ -1,9 +1,40 @@
 -- Preauth, the ledger, in one file. Generated from sql/ by `make bundle`: edit there.
--- Run it once, as the owner of the database, on an empty PostgreSQL 15 or later.
+-- Run it once on a PostgreSQL 15 or later, as a role that may create roles and schemas.
 
 begin;
 set local check_function_bodies = off;
 set local client_min_messages = warning;
+
+-- 005_roles.sql
+-- Roles belong to the whole cluster and may be there already. Who installs must be a superuser, or have CREATEROLE, or be a member of a
+-- preauth_owner that is there.
+do $roles$
+declare
+  wanted record;
+begin
+  for wanted in
+    select * from (values
+      ('preauth_owner', 'Owns the schemas of Preauth and what is in them; its functions run as this role.'),
+      ('preauth_service', 'May make every call of Preauth: grant it to the login of a service.'),
+      ('preauth_audit', 'May read all of Preauth''s ledger and change nothing: grant it to those who answer questions.')
+    ) as w (name, description)
+    where not exists (select from pg_catalog.pg_roles as r where r.rolname = w.name)
+  loop
+    begin
+      execute pg_catalog.format('create role %I with nologin nosuperuser nocreatedb nocreaterole noreplication nobypassrls', wanted.name);
+      execute pg_catalog.format('comment on role %I is %L', wanted.name, wanted.description);
+    exception when duplicate_object or unique_violation then
+      null;  -- another database of the cluster was installed at the same moment
+    end;
+  end loop;
+  if exists (select from pg_catalog.pg_roles as r where r.rolname = 'preauth_owner' and (r.rolcanlogin or r.rolsuper or r.rolbypassrls)) then
+    raise exception 'the role preauth_owner can log in, is a superuser or bypasses row security: it must not';
+  end if;
+  if not pg_catalog.pg_has_role(current_user, 'preauth_owner', 'usage') then
+    execute pg_catalog.format('grant preauth_owner to %I', current_user);
+  end if;
+end
+$roles$;
 
 -- 010_schemas.sql
 create schema preauth;
@@ -142,6 +173,27 @@ create type preauth._answer as (
 );
 comment on type preauth._answer is 'The outcome of item n: HTTP status, headers (name to value), body; the root of the account''s tree where it was looked up.';
 
+create type preauth._tariff as (
+  name text,
+  price_table_id bigint,
+  unit text,
+  scale numeric,
+  dimensions text[],
+  thresholds bigint[],
+  rates numeric[],
+  bounds numeric[],
+  required text[]
+);
+comment on type preauth._tariff is 'The price table by which a model of this name is priced in a unit: its own, or the one it is an alias of.';
+
+create type preauth._quote as (
+  amounts jsonb,
+  price_table_ids bigint[],
+  problems jsonb
+);
+comment on type preauth._quote is
+  'What an option of a request asks for by its max_usage or usage. amounts: {unit: amount} as far as it can be told; problems: {unit: {code, detail}} where it cannot.';
+
 create type preauth._tally as (
   window_id bigint,
   scope text,
@@ -156,17 +208,40 @@ create type preauth._tally as (
 );
 comment on type preauth._tally is 'A locked window while lines of it are closed: its figures before, and what was freed of reserved and spent into settled since.';
 
+create type preauth._rerating as (
+  request_id text,
+  account_id text,
+  before bigint,
+  after bigint,
+  unpriced text
+);
+comment on type preauth._rerating is
+  'A spend that a wrong price table priced last, in the unit of the table: what it cost by that, what it costs by the right one, or the dimension for which the right one has no rate.';
+
+-- 030_tables/000_alembic_version.sql
+-- Alembic makes it too, before the first revision: the two must be the same.
+create table if not exists preauth.alembic_version (
+  version_num varchar(32) not null,
+  constraint alembic_version_pkc primary key (version_num)
+);
+alter table preauth.alembic_version enable row level security;
+comment on table preauth.alembic_version is 'The revision of the schema: one row, written by alembic or by the bundle.';
+comment on column preauth.alembic_version.version_num is 'The revision''s number.';
+
 -- 030_tables/010_plan.sql
 create table preauth.plan (
   plan_id text not null,
   created_at timestamptz not null,
+  unpriced text not null,
   constraint plan_pkey primary key (plan_id),
-  constraint plan_id_is_an_id check (plan_id ~ '^[A-Za-z0-9_.:@/-]{1,128}$')
+  constraint plan_id_is_an_id check (plan_id ~ '^[A-Za-z0-9_.:@/-]{1,128}$'),
+  constraint plan_unpriced_known check (unpriced in ('refuse', 'count_only'))
 );
 alter table preauth.plan enable row level security;
 comment on table preauth.plan is 'A named set of budgets that accounts share.';
 comment on column preauth.plan.plan_id is 'The plan''s name, chosen by the deployment.';
 comment on column preauth.plan.created_at is 'When the plan was first put.';
+comment on column preauth.plan.unpriced is 'What becomes of a request whose cost cannot be told: refuse, or count_only (tokens and requests count, budgets of money that are not hard are left out).';
 
 -- 030_tables/020_account.sql
 create table preauth.account (
@@ -353,6 +428,8 @@ create table preauth.reservation (
   actor text not null,
   denial jsonb,
   closure jsonb,
+  ceilings jsonb,
+  price_table_ids bigint[],
   constraint reservation_pkey primary key (request_id, account_id),
   constraint reservation_call_known check (call in ('reserve', 'charge')),
   constraint reservation_state_known check (state in (
@@ -361,6 +438,7 @@ create table preauth.reservation (
   constraint reservation_settled_says_what check (state <> 'settled' or closure is not null)
 );
 create index reservation_due on preauth.reservation (expires_at) where state in ('authorized', 'cancellation_requested');
+create index reservation_of_account on preauth.reservation (account_id, created_at);
 alter table preauth.reservation enable row level security;
 comment on table preauth.reservation is 'Every decision, authorized or denied, keyed by (request_id, account_id). The row itself is the first event of its timeline.';
 comment on column preauth.reservation.request_id is 'The caller''s idempotency key, unique within the account.';
@@ -376,6 +454,8 @@ comment on column preauth.reservation.expires_at is 'When on_expiry applies; nul
 comment on column preauth.reservation.actor is 'Who asked: an API key''s id or a database role.';
 comment on column preauth.reservation.denial is 'The denial with every figure that proved it; the answer leaves out the fill level of shared scopes.';
 comment on column preauth.reservation.closure is 'How it ended (settlement or release), exactly as answered but for replayed; in overage_review {amounts} holds what was refused.';
+comment on column preauth.reservation.ceilings is '{unit: ceiling} where max_usage or usage was priced or counted; null where the body''s amounts are the ceilings.';
+comment on column preauth.reservation.price_table_ids is 'The price tables that priced it, usd_nano first; null when none did.';
 
 -- 030_tables/060_hold_line.sql
 -- No foreign key to the window: it costs 14 % on a hot row. preauth_api.verify() checks what it would.
@@ -423,6 +503,9 @@ create table preauth.usage_event (
   occurred_at timestamptz not null,
   actor text not null,
   reason text,
+  usage jsonb,
+  cost jsonb,
+  price_table_ids bigint[],
   constraint usage_event_pkey primary key (request_id, account_id, event_id),
   constraint usage_event_kind_known check (kind in (
     'settlement', 'charge', 'late_charge', 'recorded_exception', 'adjustment', 'limit_changed')),
@@ -443,6 +526,9 @@ comment on column preauth.usage_event.provider_request_id is 'The model provider
 comment on column preauth.usage_event.occurred_at is 'The instant the ledger recorded it.';
 comment on column preauth.usage_event.actor is 'Who reported it.';
 comment on column preauth.usage_event.reason is 'Why, for corrections and resolutions.';
+comment on column preauth.usage_event.usage is '{dimension: count} as reported; what was bounded, where the spend is a ceiling; null where only amounts were told.';
+comment on column preauth.usage_event.cost is '{unit: {dimension: amount}}: shares that add up to the amount, by the tables in price_table_ids; null where nothing was priced.';
+comment on column preauth.usage_event.price_table_ids is 'The price tables that priced the usage.';
 
 -- 030_tables/080_reservation_event.sql
 create table preauth.reservation_event (
@@ -455,7 +541,7 @@ create table preauth.reservation_event (
   detail jsonb,
   constraint reservation_event_pkey primary key (request_id, account_id, event_id),
   constraint reservation_event_known check (event in (
-    'released', 'extended', 'cancellation_requested', 'unknown', 'lapsed', 'kept', 'settlement_conflict', 'settlement_exceeds_hold', 'resolved'))
+    'released', 'extended', 'cancellation_requested', 'unknown', 'lapsed', 'kept', 'settlement_conflict', 'settlement_exceeds_hold', 'resolved', 'rerated'))
 );
 alter table preauth.reservation_event enable row level security;
 comment on table preauth.reservation_event is 'Append-only transitions of a reservation that move no money into settled; with the reservation row and its usage events they are its timeline.';
@@ -478,11 +564,11 @@ create table preauth.change_log (
   after jsonb,
   reason text,
   constraint change_log_pkey primary key (change_id),
-  constraint change_log_subject_known check (subject in ('plan', 'account', 'budget', 'api_key'))
+  constraint change_log_subject_known check (subject in ('plan', 'account', 'budget', 'api_key', 'price_table'))
 );
 create index change_log_subject on preauth.change_log (subject, subject_id);
 alter table preauth.change_log enable row level security;
-comment on table preauth.change_log is 'Append-only: who changed which plan, account, budget or key, when, from what, to what, why.';
+comment on table preauth.change_log is 'Append-only: who changed which plan, account, budget, key or price table, when, from what, to what, why.';
 comment on column preauth.change_log.change_id is 'Order of writing.';
 comment on column preauth.change_log.changed_at is 'When.';
 comment on column preauth.change_log.actor is 'Who: an API key''s id or a database role.';
@@ -516,6 +602,57 @@ comment on column preauth.api_key.account_id is 'Root of the subtree a spend key
 comment on column preauth.api_key.key_hash is 'SHA-256 of the secret (256 random bits, so no salt is due).';
 comment on column preauth.api_key.created_at is 'When it was made.';
 comment on column preauth.api_key.revoked_at is 'When it stopped working; null while it works.';
+
+-- 030_tables/110_price_table.sql
+create table preauth.price_table (
+  price_table_id bigint generated always as identity,
+  name text not null,
+  model text not null,
+  variant text,
+  unit text not null,
+  effective_from timestamptz not null,
+  alias_of text,
+  tiers jsonb,
+  scale numeric,
+  dimensions text[],
+  thresholds bigint[],
+  rates numeric[],
+  bounds numeric[],
+  required text[],
+  source text,
+  published_at timestamptz not null,
+  published_by text not null,
+  constraint price_table_pkey primary key (price_table_id),
+  constraint price_table_takes_effect_once unique (name, unit, effective_from),
+  constraint price_table_name_is_an_id check (name ~ '^[A-Za-z0-9_.:@/-]{1,128}$'),
+  constraint price_table_name_is_model_and_variant check (name = model || coalesce(':' || variant, '')),
+  constraint price_table_variant_known check (variant in ('batch', 'flex', 'priority')),
+  constraint price_table_unit_form check (unit ~ '^[a-z][a-z0-9_]{0,31}$' and unit not in ('tokens', 'requests', 'open_holds')),
+  constraint price_table_alias_or_rates check (num_nonnulls(alias_of, tiers) = 1),
+  constraint price_table_rates_are_worked_out check (num_nonnulls(tiers, scale, dimensions, thresholds, rates, bounds, required) in (0, 7)),
+  constraint price_table_scale_range check (scale > 0),
+  constraint price_table_alias_is_another check (alias_of <> name)
+);
+create index price_table_alias on preauth.price_table (alias_of, unit) where alias_of is not null;
+alter table preauth.price_table enable row level security;
+comment on table preauth.price_table is 'Rates of one model from an instant on. Rows are only ever added: a later one supersedes, and what was settled keeps its own.';
+comment on column preauth.price_table.price_table_id is 'What a reservation and a usage event refer to.';
+comment on column preauth.price_table.name is 'What a request says as its model: model, or model:variant. Exact match only.';
+comment on column preauth.price_table.model is 'The model, such as openai/gpt-5-mini.';
+comment on column preauth.price_table.variant is 'batch, flex or priority; null: the standard price.';
+comment on column preauth.price_table.unit is 'The unit of the cost: usd_nano, or another in which budgets count.';
+comment on column preauth.price_table.effective_from is 'From when on it is the one, until a later row of its name and unit.';
+comment on column preauth.price_table.alias_of is 'The name that this one stands for; null where the row has rates of its own.';
+comment on column preauth.price_table.tiers is '[{above_input_tokens, rates: {dimension: {micro_usd (usd_nano) or amount (other units), per, required}}}], as published with defaults written out; null for an alias.';
+comment on column preauth.price_table.scale is 'Common denominator of all rates: a cost is ceil(sum(count * rate) / scale) in the unit.';
+comment on column preauth.price_table.dimensions is 'What is priced, the usual first; with prompt_tokens and completion_tokens where they can be bounds.';
+comment on column preauth.price_table.thresholds is 'Above how many input tokens each tier begins.';
+comment on column preauth.price_table.rates is 'rates[tier][dimension] over scale, whole numbers; null for prompt_tokens and completion_tokens, which are never spent.';
+comment on column preauth.price_table.bounds is 'The same for a ceiling: the dearest of this and the lower tiers; prompt_tokens as the dearest input, completion_tokens as the dearer of output and reasoning.';
+comment on column preauth.price_table.required is 'Dimensions that a ceiling must bound.';
+comment on column preauth.price_table.source is 'Where the figures come from, as said.';
+comment on column preauth.price_table.published_at is 'When it was published.';
+comment on column preauth.price_table.published_by is 'Who: an API key''s id or a database role.';
 
 -- 040_internal/_account_conflicts.sql
 create function preauth._account_conflicts(account_id text, body jsonb) returns jsonb
@@ -581,6 +718,112 @@ as $$
 $$;
 comment on function preauth._account_json(text) is 'An account as it is put and read; null if there is none.';
 
+-- 040_internal/_affordable.sql
+create function preauth._affordable(
+  ask preauth._ask, quote preauth._quote, slot preauth._slot, places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[]) returns jsonb
+language plpgsql stable
+as $$
+declare
+  counts jsonb := preauth._option_counts(ask.body, 0);
+begin
+  if slot.unit = 'open_holds' or slot.scope <> ask.account_id then
+    return null;
+  elsif counts is null then
+    return preauth._affordable_amount(slot.unit, slot.scope, places, wanted, slots, reserved);
+  end if;
+  return (
+    select jsonb_object_agg(o.dimension, o.most)
+    from (
+      select c.key as dimension, preauth._affordable_output(c.key, counts, not ask.body ? 'usage', coalesce(ask.body -> 'amounts', '{}'),
+        preauth._tariffs_of(quote.price_table_ids), slot.scope, places, wanted, slots, reserved) as most
+      from jsonb_each(counts) as c
+      where c.key = 'completion_tokens' or preauth._dimension_side(c.key) = 'output'
+    ) as o
+    where o.most is not null);
+end
+$$;
+comment on function preauth._affordable(preauth._ask, preauth._quote, preauth._slot, integer[], bigint[], preauth._slot[], bigint[]) is
+  'What would fit instead of a request that was denied by a window of its own account: {dimension: the largest bound} of each output that it bounds, all else being equal; of a request that tells amounts {unit: amount} of the unit it lacked. Null when nothing of the kind would fit.';
+
+-- 040_internal/_affordable_amount.sql
+create function preauth._affordable_amount(unit text, scope text, places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[]) returns jsonb
+language sql stable
+as $$
+  select case when min(m.most) filter (where m.own) between 0 and min(m.most) then jsonb_build_object(_affordable_amount.unit, min(m.most) filter (where m.own)) end
+  from (
+    select slots[p.place].scope = _affordable_amount.scope as own,
+      case
+        when slots[p.place].unit = _affordable_amount.unit then preauth._room(slots[p.place], reserved[p.place])
+        when p.wanted <= preauth._room(slots[p.place], reserved[p.place]) then 9007199254740991
+        else -1
+      end as most
+    from unnest(places, wanted) as p (place, wanted)
+    where p.wanted is not null
+  ) as m
+$$;
+comment on function preauth._affordable_amount(text, text, integer[], bigint[], preauth._slot[], bigint[]) is
+  'The largest amount of a unit that would fit every budget, the others as they are; null when none would, or when it is a shared budget that leaves less, whose fill level is not told.';
+
+-- 040_internal/_affordable_output.sql
+create function preauth._affordable_output(
+  dimension text, counts jsonb, is_ceiling boolean, told jsonb, tariffs preauth._tariff[],
+  scope text, places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[]) returns bigint
+language sql stable
+as $$
+  select case when min(m.most) filter (where m.own) between 0 and min(m.most) then least(min(m.most) filter (where m.own), (counts ->> dimension)::numeric)::bigint end
+  from unnest(places, wanted) as p (place, wanted)
+  cross join lateral (
+    select slots[p.place].scope = _affordable_output.scope as own,
+      preauth._most_output(dimension, counts, is_ceiling, slots[p.place].unit, told ? slots[p.place].unit, tariffs,
+        preauth._room(slots[p.place], reserved[p.place]), p.wanted) as most
+  ) as m
+  where p.wanted is not null
+$$;
+comment on function preauth._affordable_output(text, jsonb, boolean, jsonb, preauth._tariff[], text, integer[], bigint[], preauth._slot[], bigint[]) is
+  'The largest count of an output dimension with which a request would fit every budget, all else being equal; null when none would, or when it is a shared budget that leaves less, whose fill level is not told.';
+
+-- 040_internal/_alias_conflict.sql
+create function preauth._alias_conflict(body jsonb, name text, unit text, effective_from timestamptz) returns text
+language sql stable
+as $$
+  select a.alias
+  from (
+    select preauth._price_table_name(n.alias, body ->> 'variant') as alias
+    from jsonb_array_elements_text(nullif(body -> 'aliases', 'null')) as n (alias)
+  ) as a
+  where exists (
+      select from preauth.price_table as t
+      where t.name = a.alias and t.unit = _alias_conflict.unit and t.effective_from = _alias_conflict.effective_from
+        and t.alias_of is distinct from _alias_conflict.name)
+    or exists (select from preauth.price_table as t where t.alias_of = a.alias and t.unit = _alias_conflict.unit)
+  order by a.alias limit 1
+$$;
+comment on function preauth._alias_conflict(jsonb, text, text, timestamptz) is
+  'The first alias that cannot be one: its name says something else from the same instant on, or other aliases stand for it. Null when all can.';
+
+-- 040_internal/_aliases_errors.sql
+create function preauth._aliases_errors(path text, body jsonb) returns jsonb
+language plpgsql stable
+as $$
+declare
+  aliases jsonb := body -> 'aliases';
+begin
+  if body ->> 'aliases' is null then
+    return '[]';
+  elsif jsonb_typeof(aliases) <> 'array' or jsonb_array_length(aliases) not between 1 and 64 then
+    return preauth._error(path, 'must be an array of 1 to 64 names');
+  end if;
+  return (
+    select coalesce(jsonb_agg(preauth._error(path || '.' || c.place - 1, c.message) -> 0 order by c.place), '[]')
+    from (
+      select a.place, case when a.alias = body -> 'model' then 'is the model itself' else preauth._model_name_error(a.alias, body ->> 'variant') end
+      from jsonb_array_elements(aliases) with ordinality as a (alias, place)
+    ) as c (place, message)
+    where c.message is not null);
+end
+$$;
+comment on function preauth._aliases_errors(text, jsonb) is 'What is wrong with the aliases of a price table, as [{path, message}]; [] when nothing is.';
+
 -- 040_internal/_alternative_errors.sql
 create function preauth._alternative_errors(path text, value jsonb) returns jsonb
 language plpgsql stable
@@ -590,13 +833,14 @@ declare
   field record;
   message text;
 begin
-  for field in select f.key, f.value from jsonb_each(value - array['amounts', 'model']) as f loop
+  for field in select f.key, f.value from jsonb_each(value - array['amounts', 'max_usage', 'model']) as f loop
     errors := errors || preauth._error(path || '.' || field.key, 'is not a field of an alternative');
   end loop;
-  if not value ? 'amounts' then
-    errors := errors || preauth._error(path || '.amounts', 'is required');
-  else
+  if value ->> 'amounts' is not null then
     errors := errors || coalesce(preauth._amounts_errors(path || '.amounts', value -> 'amounts'), '[]');
+  end if;
+  if value ->> 'max_usage' is not null then
+    errors := errors || coalesce(preauth._counts_errors(path || '.max_usage', value -> 'max_usage', true), '[]');
   end if;
   message := preauth._value_error('id', nullif(value -> 'model', 'null'));
   if message is not null then
@@ -631,6 +875,18 @@ begin
 end
 $$;
 comment on function preauth._alternatives_errors(text, jsonb) is 'What is wrong with alternatives, as [{path, message}]; null when nothing is.';
+
+-- 040_internal/_alternatives_presence_errors.sql
+create function preauth._alternatives_presence_errors(item jsonb) returns jsonb
+language sql stable
+as $$
+  select coalesce(jsonb_agg(preauth._error('alternatives.' || a.place - 1 || '.amounts', 'is required, or max_usage') -> 0 order by a.place), '[]')
+  from jsonb_array_elements(case when jsonb_typeof(item -> 'alternatives') = 'array' and item ->> 'max_usage' is null then item -> 'alternatives' else '[]' end)
+    with ordinality as a (alternative, place)
+  where jsonb_typeof(a.alternative) = 'object' and num_nonnulls(a.alternative ->> 'amounts', a.alternative ->> 'max_usage') = 0
+$$;
+comment on function preauth._alternatives_presence_errors(jsonb) is
+  'The alternatives that say nothing of what they ask for, where the request has no max_usage that they could share; as [{path, message}], [] when all is well.';
 
 -- 040_internal/_amount_of.sql
 create function preauth._amount_of(amounts jsonb, unit text) returns bigint
@@ -674,18 +930,40 @@ create function preauth._amounts_presence_errors(call text, item jsonb) returns 
 language sql stable
 as $$
   select case
+    when call = 'reserve' then
+      case when num_nonnulls(item ->> 'amounts', item ->> 'max_usage') = 0 then preauth._error('amounts', 'is required, or max_usage') else '[]' end
+      || preauth._alternatives_presence_errors(item)
+    when call = 'charge' then case
+      when num_nonnulls(item ->> 'amounts', item ->> 'max_usage', item ->> 'usage') = 0 then preauth._error('amounts', 'is required, or usage, or max_usage')
+      when num_nonnulls(item ->> 'max_usage', item ->> 'usage') = 2 then preauth._error('usage', 'must be left out where there is max_usage')
+      else '[]' end
     when call = 'settle' and (item ->> 'outcome') is not distinct from 'unknown' then
       case when item ->> 'amounts' is not null then preauth._error('amounts', 'must be left out when the outcome is unknown') else '[]' end
+      || case when item ->> 'usage' is not null then preauth._error('usage', 'must be left out when the outcome is unknown') else '[]' end
     when call = 'settle' then
-      case when item ->> 'amounts' is null then preauth._error('amounts', 'is required unless the outcome is unknown') else '[]' end
+      case when num_nonnulls(item ->> 'amounts', item ->> 'usage') = 0 then preauth._error('amounts', 'is required, or usage, unless the outcome is unknown') else '[]' end
     when call = 'resolve' and item ->> 'action' = 'settle' then
-      case when item ->> 'amounts' is null then preauth._error('amounts', 'is required to settle') else '[]' end
+      case when num_nonnulls(item ->> 'amounts', item ->> 'usage') = 0 then preauth._error('amounts', 'is required to settle, or usage') else '[]' end
     when call = 'resolve' then
       case when item ->> 'amounts' is not null then preauth._error('amounts', 'is only for the action settle') else '[]' end
+      || case when item ->> 'usage' is not null then preauth._error('usage', 'is only for the action settle') else '[]' end
     else '[]'
   end
 $$;
-comment on function preauth._amounts_presence_errors(text, jsonb) is 'Whether amounts are there when the other fields ask for them; [] when all is well.';
+comment on function preauth._amounts_presence_errors(text, jsonb) is 'Whether amounts, max_usage or usage are there when the other fields ask for them; [] when all is well.';
+
+-- 040_internal/_answered.sql
+create function preauth._answered(body jsonb) returns jsonb
+language plpgsql
+as $$
+begin
+  if body ? 'type' and jsonb_typeof(body -> 'status') = 'number' then
+    return preauth._respond(preauth._problem_answer(1, body));
+  end if;
+  return body;
+end
+$$;
+comment on function preauth._answered(jsonb) is 'The answer of a read or of an administration call. Under PostgREST a problem sets the status.';
 
 -- 040_internal/_applicable_budgets.sql
 create function preauth._applicable_budgets(path text[], model text)
@@ -728,6 +1006,19 @@ $$;
 comment on function preauth._are_plain_amounts(jsonb) is
   'Whether a JSON value is well-formed {unit: amount}. Short text has no unit of more than 32 characters and no 16 units, so that the dear patterns need not look.';
 
+-- 040_internal/_are_plain_counts.sql
+create function preauth._are_plain_counts(call text, item jsonb) returns boolean
+language sql stable
+as $$
+  select (item ->> 'amounts' is null or preauth._are_plain_amounts(item -> 'amounts'))
+    and case
+      when item ->> 'usage' is null then call <> 'settle' and preauth._are_plain_amounts(item -> 'max_usage')
+      else call <> 'reserve' and item ->> 'max_usage' is null and preauth._are_plain_amounts(item -> 'usage')
+        and not item -> 'usage' ?| array['prompt_tokens', 'completion_tokens']
+    end
+$$;
+comment on function preauth._are_plain_counts(text, jsonb) is 'Whether the max_usage or usage of an item, and its amounts if it has any, are certainly well-formed and in place.';
+
 -- 040_internal/_as_closed.sql
 create function preauth._as_closed(line preauth.hold_line, closing preauth._closing, tally preauth._tally, late boolean) returns preauth._closed
 language sql stable
@@ -744,7 +1035,7 @@ create function preauth._asks(call text, items jsonb, actors text[], within text
 language plpgsql stable
 as $$
 declare
-  asks preauth._ask[] := '{}';
+  asks preauth._ask[] := array[]::preauth._ask[];
   item jsonb;
   errors jsonb;
 begin
@@ -765,22 +1056,36 @@ $$;
 comment on function preauth._asks(text, jsonb, text[], text[]) is
   'The items of a batch, checked: body is as preauth._normal_body makes it, errors are what is malformed. Raises PA001 unless items is an array of 1 to 512.';
 
+-- 040_internal/_audience.sql
+create function preauth._audience(name text) returns text[]
+language sql immutable
+as $$
+  select case
+    when name in ('my_balance', 'my_reservations') then array['authenticated']
+    when name in ('account', 'balance', 'plan', 'price_table', 'price_tables', 'reservation', 'revision', 'verify') then array['preauth_service', 'service_role', 'preauth_audit']
+    else array['preauth_service', 'service_role']
+  end
+$$;
+comment on function preauth._audience(text) is
+  'The roles that may use a function or view of preauth_api, by its name. What is not named here is for services alone. anon, authenticated and service_role are those of Supabase and PostgREST; a cluster may not have them.';
+
 -- 040_internal/_authorization.sql
 -- Text, not json_build_object, which costs three times as much; preauth._hold_line_text says why nothing needs escaping.
 create function preauth._authorization(
   request_id text, account_id text, state text, model text, option_no integer, lines text, expires_at timestamptz,
-  over_limit boolean, replayed boolean, call text, recorded boolean, dry_run boolean) returns json
+  over_limit boolean, replayed boolean, call text, recorded boolean, dry_run boolean,
+  price_table_id bigint, cost jsonb) returns json
 language sql stable
 as $$
   select format('{"request_id": "%s", "account_id": "%s", "decision": "authorized", "state": "%s", "model": %s, "chosen_alternative": %s, '
-      '"price_table_id": null, "lines": [%s], "expires_at": %s, "over_limit": %s, "replayed": %s%s}',
+      '"price_table_id": %s, "lines": [%s], "expires_at": %s, "over_limit": %s, "replayed": %s%s}',
     request_id, account_id, state, coalesce('"' || model || '"', 'null'),
     case when option_no = 0 then 'null' else (option_no - 1)::text end,
-    lines, coalesce('"' || preauth._time(expires_at) || '"', 'null'), over_limit::text, replayed::text,
-    case when dry_run then ', "dry_run": true' when call = 'charge' then ', "recorded": ' || recorded::text else '' end)::json
+    coalesce(price_table_id::text, 'null'), lines, coalesce('"' || preauth._time(expires_at) || '"', 'null'), over_limit::text, replayed::text,
+    case when dry_run then ', "dry_run": true' when call = 'charge' then ', "recorded": ' || recorded::text || coalesce(', "cost": ' || cost::text, '') else '' end)::json
 $$;
-comment on function preauth._authorization(text, text, text, text, integer, text, timestamptz, boolean, boolean, text, boolean, boolean) is
-  'The answer to an authorized request; lines: its lines as JSON text, expires_at null for a charge.';
+comment on function preauth._authorization(text, text, text, text, integer, text, timestamptz, boolean, boolean, text, boolean, boolean, bigint, jsonb) is
+  'The answer to an authorized request; lines: its lines as JSON text, expires_at null for a charge; cost: of a charge that was priced, {unit: {dimension: amount}}.';
 
 -- 040_internal/_balance_window.sql
 create function preauth._balance_window(scope text, zone text, budget preauth.budget, show_level boolean, at timestamptz) returns jsonb
@@ -1007,16 +1312,23 @@ comment on function preauth._change_overdraft(bigint, bigint) is 'Lets the curre
 -- 040_internal/_chosen_amounts.sql
 create function preauth._chosen_amounts(r preauth.reservation) returns jsonb
 language sql stable
-as $$ select case when r.option_no = 0 then r.body else r.body -> 'alternatives' -> (r.option_no - 1) end -> 'amounts' $$;
-comment on function preauth._chosen_amounts(preauth.reservation) is '{unit: ceiling} of the option that was authorized.';
+as $$ select coalesce(r.ceilings, preauth._option_amounts(r.body, r.option_no)) $$;
+comment on function preauth._chosen_amounts(preauth.reservation) is '{unit: ceiling} of the option that was authorized: worked out, or as it was told.';
 
--- 040_internal/_chosen_model.sql
-create function preauth._chosen_model(body jsonb, option_no smallint) returns text
+-- 040_internal/_claimed_account.sql
+create function preauth._claimed_account() returns text
 language sql stable
 as $$
-  select case when option_no = 0 then body ->> 'model' else coalesce(body -> 'alternatives' -> (option_no - 1) ->> 'model', body ->> 'model') end
+  select c.claim #>> '{}'
+  from (
+    select nullif(current_setting('request.jwt.claims', true), '')::jsonb
+      #> string_to_array(coalesce(nullif(current_setting('preauth.account_claim', true), ''), 'sub'), '.') as claim
+  ) as c
+  where jsonb_typeof(c.claim) = 'string'
+    and coalesce(current_setting('preauth.account_claim', true), '') not like 'user\_metadata%'
 $$;
-comment on function preauth._chosen_model(jsonb, smallint) is 'The model of a request''s option: 0 is the request itself, k its k-th alternative.';
+comment on function preauth._claimed_account() is
+  'The account that the caller''s JWT names, as PostgREST hands it on in request.jwt.claims; null if none. The setting preauth.account_claim says which claim: a path with dots, sub when unset. Never below user_metadata, which users write themselves.';
 
 -- 040_internal/_close_lines.sql
 -- The only place, with preauth._hold, where money enters or leaves a window by way of a hold line.
@@ -1024,7 +1336,7 @@ create function preauth._close_lines(closings preauth._closing[], at timestamptz
 language plpgsql
 as $$
 declare
-  closed preauth._closed[] := '{}';
+  closed preauth._closed[] := array[]::preauth._closed[];
   lines preauth.hold_line[];
   tallies preauth._tally[];
   ids bigint[];
@@ -1076,6 +1388,72 @@ $$;
 comment on function preauth._close_unused_accounts(text[], preauth._ask[], preauth._ruling[]) is
   'Takes back the accounts (and their windows) that this batch has made and none of whose requests was decided: a refusal writes nothing.';
 
+-- 040_internal/_correct_settled.sql
+create function preauth._correct_settled(window_id bigint, amount bigint, at timestamptz) returns preauth.budget_window
+language plpgsql
+as $$
+declare
+  w preauth.budget_window;
+begin
+  update preauth.budget_window as x set settled = x.settled + amount where x.window_id = _correct_settled.window_id returning x.* into w;
+  return w;
+end
+$$;
+comment on function preauth._correct_settled(bigint, bigint, timestamptz) is
+  'Moves what a locked window counts as settled by an adjustment''s signed amount, in the budget''s unit; the window after. The usage event of the same instant is its caller''s.';
+
+-- 040_internal/_cost_of.sql
+create function preauth._cost_of(tariffs preauth._tariff[], counts jsonb, is_ceiling boolean, told jsonb) returns jsonb
+language sql stable
+as $$
+  select jsonb_object_agg(t.unit, preauth._shares(t, counts, is_ceiling))
+  from unnest(tariffs) as t
+  where not coalesce(told, '{}') ? t.unit
+$$;
+comment on function preauth._cost_of(preauth._tariff[], jsonb, boolean, jsonb) is
+  '{unit: {dimension: amount}} of well-priced counts in the units that the caller did not tell; null where there is none.';
+
+-- 040_internal/_counts_errors.sql
+create function preauth._counts_errors(path text, value jsonb, are_bounds boolean) returns jsonb
+language plpgsql stable
+as $$
+begin
+  if jsonb_typeof(value) <> 'object' then
+    return preauth._error(path, 'must be an object {dimension: count}');
+  end if;
+  if (select count(*) from jsonb_object_keys(value)) not between 1 and 32 then
+    return preauth._error(path, 'must name 1 to 32 dimensions');
+  end if;
+  return (
+    select jsonb_agg(e.error order by e.error ->> 'path')
+    from jsonb_each(value) as c (dimension, count)
+    cross join lateral (
+      select case
+        when not preauth._is_unit(c.dimension) then preauth._error(path || '.' || c.dimension, 'is no dimension: 1 to 32 characters, a-z first, then a-z 0-9 _')
+        when not are_bounds and c.dimension in ('prompt_tokens', 'completion_tokens')
+          then preauth._error(path || '.' || c.dimension, 'is a bound for any kind: say how many of which dimension there were')
+        when not preauth._is_amount(c.count) then preauth._error(path || '.' || c.dimension, 'must be a whole number from 0 to 9007199254740991')
+      end -> 0
+    ) as e (error)
+    where e.error is not null
+  );
+end
+$$;
+comment on function preauth._counts_errors(text, jsonb, boolean) is 'What is wrong with max_usage (are_bounds) or usage, {dimension: count}, as [{path, message}]; null when nothing is.';
+
+-- 040_internal/_counts_only.sql
+create function preauth._counts_only(path text[]) returns boolean
+language sql stable
+as $$
+  select coalesce((
+    select p.unpriced = 'count_only'
+    from preauth.account as a
+    join preauth.plan as p on p.plan_id = a.plan_id
+    where a.account_id = any (path)
+    order by cardinality(a.path) desc limit 1), false)
+$$;
+comment on function preauth._counts_only(text[]) is 'Whether what has no price is counted in tokens and requests alone: as the plan of the account says, or of the nearest above it that has one.';
+
 -- 040_internal/_current_headers.sql
 create function preauth._current_headers(account_id text, model text, at timestamptz) returns json
 language sql stable
@@ -1106,21 +1484,28 @@ as $$
 $$;
 comment on function preauth._current_window(text, bigint, timestamptz) is 'The window of a budget and account at an instant: one row, or none where it is not made.';
 
+-- 040_internal/_cursor.sql
+create function preauth._cursor(at timestamptz, first_key text, second_key text) returns text
+language sql stable
+as $$ select preauth._time(at) || '~' || first_key || '~' || second_key $$;
+comment on function preauth._cursor(timestamptz, text, text) is 'Where a page ended, for the next one: an instant and two keys. None of them has a ~ in it.';
+
 -- 040_internal/_decide.sql
 create function preauth._decide(
-  asks preauth._ask[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], at timestamptz,
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], at timestamptz,
   inout reserved bigint[], out rulings preauth._ruling[], out lines preauth._line[])
 language plpgsql
 as $$
 declare
   known integer[] := preauth._known(asks);
-  looked_back bigint[] := '{}';
+  looked_back bigint[] := array[]::bigint[];
   at_route integer := 0;
   route preauth._route;
   places integer[];
   wanted bigint[];
   ruling preauth._ruling;
   first_ruling preauth._ruling;
+  problem jsonb;
   short integer;
   gone record;
 begin
@@ -1136,10 +1521,16 @@ begin
       ruling := row(n, preauth._prior_verdict(asks[n], route, n = any (known) or asks[n].twin and preauth._is_decided(n, asks, rulings)),
         option_no, null, null, null, null, null, null);
       if ruling.verdict is null then
-        wanted := preauth._wanted(route, places, preauth._option_amounts(asks[n].body, option_no));
+        wanted := preauth._wanted(route, places, case
+          when quote_of[n] is null then preauth._option_amounts(asks[n].body, option_no) else quotes[quote_of[n] + option_no].amounts end);
         if not preauth._is_record(asks[n].body) then
           ruling.detail := preauth._missing_unit(route, wanted);
           ruling.verdict := case when ruling.detail is not null then 'amount_missing' when num_nonnulls(variadic wanted) = 0 then 'no_budget' end;
+          if quotes[quote_of[n] + option_no].problems <> '{}' then
+            problem := preauth._quote_problem(quotes[quote_of[n] + option_no].problems, route, wanted, ruling.detail);
+            ruling.verdict := coalesce(problem ->> 'code', ruling.verdict);
+            ruling.detail := coalesce(problem::text, ruling.detail);
+          end if;
         end if;
       end if;
       if ruling.verdict is null then
@@ -1173,7 +1564,7 @@ begin
   end loop;
 end
 $$;
-comment on function preauth._decide(preauth._ask[], preauth._route[], integer[], preauth._slot[], bigint[], timestamptz, bigint[]) is
+comment on function preauth._decide(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], timestamptz, bigint[]) is
   'Decides the items in their order against locked slots: each holds on every budget that applies or on none; its first option that fits is authorized. reserved: the slots'' reserved amounts before, and after.';
 
 -- 040_internal/_decided.sql
@@ -1181,7 +1572,7 @@ create function preauth._decided(rulings preauth._ruling[]) returns integer[]
 language plpgsql stable
 as $$
 declare
-  decided integer[] := '{}';
+  decided integer[] := array[]::integer[];
 begin
   for n in 1 .. cardinality(rulings) loop
     if rulings[n].verdict = 'authorized' or rulings[n].denial is not null then
@@ -1193,8 +1584,23 @@ end
 $$;
 comment on function preauth._decided(preauth._ruling[]) is 'The items that were decided just now: those to be recorded.';
 
+-- 040_internal/_decision_json.sql
+create function preauth._decision_json(r preauth.reservation, at timestamptz) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object(
+    'request_id', r.request_id, 'account_id', r.account_id, 'call', r.call,
+    'decision', case when r.denial is null then 'authorized' else 'denied' end,
+    'state', preauth._state_at(r, at), 'reason', r.denial -> 'reason', 'budget', r.denial -> 'budget', 'scope', r.denial -> 'scope',
+    'model', coalesce(r.model, r.body ->> 'model'), 'amounts', preauth._chosen_amounts(r),
+    'settled', case when r.state = 'settled' then r.closure -> 'amounts' end,
+    'created_at', preauth._time(r.created_at), 'expires_at', preauth._time(r.expires_at),
+    'session_id', r.body -> 'session_id', 'labels', coalesce(r.body -> 'labels', '{}'))
+$$;
+comment on function preauth._decision_json(preauth.reservation, timestamptz) is 'A reservation as a list shows it: what was asked, decided and settled. For a denial the reason and what could not cover it, but no fill level.';
+
 -- 040_internal/_denial.sql
-create function preauth._denial(ruling preauth._ruling, slot preauth._slot, fits_at timestamptz, at timestamptz) returns jsonb
+create function preauth._denial(ruling preauth._ruling, slot preauth._slot, fits_at timestamptz, affordable jsonb, at timestamptz) returns jsonb
 language sql stable
 as $$
   select jsonb_build_object(
@@ -1208,9 +1614,10 @@ as $$
     'available', ruling.available,
     'settled', slot.settled,
     'retry_after_ms', case when ruling.verdict <> 'exceeds_limit' then ceil(extract(epoch from fits_at - at) * 1000)::bigint end,
-    'resets_at', preauth._time(slot.ends_at))
+    'resets_at', preauth._time(slot.ends_at),
+    'affordable', affordable)
 $$;
-comment on function preauth._denial(preauth._ruling, preauth._slot, timestamptz, timestamptz) is 'A denial with the figures that prove it, as it is recorded.';
+comment on function preauth._denial(preauth._ruling, preauth._slot, timestamptz, jsonb, timestamptz) is 'A denial with the figures that prove it, as it is recorded.';
 
 -- 040_internal/_denial_body.sql
 create function preauth._denial_body(request_id text, account_id text, denial jsonb, replayed boolean) returns jsonb
@@ -1225,7 +1632,7 @@ as $$
       'account_id', account_id,
       'decision', 'denied',
       'replayed', replayed)
-    || (denial - 'settled' - case when denial ->> 'scope' is distinct from account_id then 'available' else '' end)
+    || (denial - 'settled' - case when denial ->> 'scope' is distinct from account_id then array['available', 'affordable'] else array[]::text[] end)
 $$;
 comment on function preauth._denial_body(text, text, jsonb, boolean) is 'The body of a denial; the fill level of a shared scope is left out.';
 
@@ -1258,11 +1665,49 @@ as $$
 $$;
 comment on function preauth._denial_status(jsonb) is '429, or 402 when waiting cannot help or the setting preauth.denial_status says 402 always.';
 
+-- 040_internal/_dimension_rank.sql
+create function preauth._dimension_rank(dimension text) returns integer
+language sql immutable
+as $$
+  select coalesce(array_position(
+    array['requests', 'input_tokens', 'output_tokens', 'prompt_tokens', 'completion_tokens', 'cached_input_tokens', 'reasoning_tokens'], dimension), 8)
+$$;
+comment on function preauth._dimension_rank(text) is 'Requests first, for they count even where nobody counts them, then the usual dimensions: so a price is worked out in a few steps.';
+
+-- 040_internal/_dimension_side.sql
+create function preauth._dimension_side(dimension text) returns text
+language sql immutable
+as $$
+  select case
+    when dimension in (
+      'input_tokens', 'cached_input_tokens', 'cache_write_tokens', 'cache_write_1h_tokens', 'input_audio_tokens', 'cached_input_audio_tokens',
+      'input_image_tokens', 'cached_input_image_tokens', 'input_video_tokens', 'cached_input_video_tokens') then 'input'
+    when dimension in (
+      'output_tokens', 'reasoning_tokens', 'output_audio_tokens', 'output_image_tokens', 'output_video_tokens', 'citation_tokens') then 'output'
+    when dimension in (
+      'requests', 'web_searches', 'web_fetches', 'file_searches', 'map_queries', 'storage_searches', 'social_searches', 'rerank_searches',
+      'code_sessions', 'code_executions', 'tool_calls', 'images', 'input_images', 'output_images', 'input_pixels', 'input_characters',
+      'output_characters', 'input_text_messages', 'audio_seconds', 'input_audio_seconds', 'output_audio_seconds', 'input_video_seconds',
+      'output_video_seconds', 'pages', 'annotated_pages', 'input_document_pages', 'input_annotated_document_pages', 'gpu_seconds') then 'other'
+  end
+$$;
+comment on function preauth._dimension_side(text) is 'Whether a dimension that a price table may name is input (counts towards tiers and prompt_tokens), output or other; null: there is no such dimension.';
+
 -- 040_internal/_error.sql
 create function preauth._error(path text, message text) returns jsonb
 language sql stable
 as $$ select jsonb_build_array(jsonb_build_object('path', path, 'message', message)) $$;
 comment on function preauth._error(text, text) is 'One entry of a malformed request''s errors.';
+
+-- 040_internal/_exact.sql
+create function preauth._exact(tariff preauth._tariff, counts jsonb, tier integer, is_ceiling boolean) returns numeric
+language sql stable
+as $$
+  select coalesce(sum(coalesce((counts -> d.dimension)::numeric, case when d.dimension = 'requests' then 1 end)
+    * case when is_ceiling then tariff.bounds[tier][d.place] else tariff.rates[tier][d.place] end), 0)
+  from unnest(tariff.dimensions) with ordinality as d (dimension, place)
+$$;
+comment on function preauth._exact(preauth._tariff, jsonb, integer, boolean) is 'The cost of counts in a tier times the tariff''s scale: a whole number, not rounded yet.';
 
 -- 040_internal/_expire.sql
 create function preauth._expire(asks preauth._ask[], policy text, at timestamptz) returns integer
@@ -1375,11 +1820,14 @@ declare
 begin
   case
     when kind is null then
-      return preauth._error(field, 'is not a field of ' || call);
+      return preauth._error(field, case when call = 'settle' and field = 'provider_usage'
+        then 'is read by the REST service; in SQL say usage {dimension: count}' else 'is not a field of ' || call end);
     when value = 'null' then
       return case when field = any (preauth._required_fields(call)) then preauth._error(field, 'must not be null') end;
     when kind = 'amounts' then
       return preauth._amounts_errors(field, value);
+    when kind in ('bounds', 'counts') then
+      return preauth._counts_errors(field, value, kind = 'bounds');
     when kind = 'labels' then
       return preauth._labels_errors(field, value);
     when kind = 'alternatives' then
@@ -1400,6 +1848,8 @@ as $$
     when 'request_id' then 'id'
     when 'account_id' then 'id'
     when 'amounts' then case when call in ('reserve', 'charge', 'settle', 'resolve') then 'amounts' end
+    when 'max_usage' then case when call in ('reserve', 'charge') then 'bounds' end
+    when 'usage' then case when call in ('charge', 'settle', 'resolve') then 'counts' end
     when 'model' then case when call in ('reserve', 'charge') then 'id' end
     when 'session_id' then case when call in ('reserve', 'charge') then 'id' end
     when 'labels' then case when call in ('reserve', 'charge') then 'labels' end
@@ -1414,6 +1864,12 @@ as $$
   end
 $$;
 comment on function preauth._field_kind(text, text) is 'What kind of value a call''s field takes; null: the call has no such field.';
+
+-- 040_internal/_first_counted.sql
+create function preauth._first_counted(counts jsonb) returns text
+language sql stable
+as $$ select min(c.key) from jsonb_each(counts) as c where c.value <> '0' $$;
+comment on function preauth._first_counted(jsonb) is 'The first dimension of which there is any; null where all are 0.';
 
 -- 040_internal/_first_instant_from.sql
 create function preauth._first_instant_from(local_time timestamp, zone text, low timestamptz, high timestamptz) returns timestamptz
@@ -1495,7 +1951,7 @@ comment on function preauth._for_models(preauth._route[], text[]) is 'The routes
 
 -- 040_internal/_fresh_authorization.sql
 create function preauth._fresh_authorization(
-  ask preauth._ask, ruling preauth._ruling, route preauth._route, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, at timestamptz)
+  ask preauth._ask, ruling preauth._ruling, quote preauth._quote, route preauth._route, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, at timestamptz)
 returns preauth._answer
 language plpgsql stable
 as $$
@@ -1523,10 +1979,11 @@ begin
   return row(ask.n, 200, headers, preauth._authorization(
     ask.request_id, ask.account_id, case ask.call when 'charge' then 'settled' else 'authorized' end,
     preauth._option_model(ask.body, ruling.option_no), ruling.option_no, texts, preauth._expiry(ask, at), over_limit, false,
-    ask.call, preauth._is_record(ask.body), ask.dry_run), route.path[cardinality(route.path)])::preauth._answer;
+    ask.call, preauth._is_record(ask.body), ask.dry_run, quote.price_table_ids[1],
+    case when ask.call = 'charge' and quote.price_table_ids is not null then preauth._held_cost(ask.body, 0, quote.price_table_ids) end), route.path[cardinality(route.path)])::preauth._answer;
 end
 $$;
-comment on function preauth._fresh_authorization(preauth._ask, preauth._ruling, preauth._route, preauth._slot[], preauth._line[], integer, integer, timestamptz) is
+comment on function preauth._fresh_authorization(preauth._ask, preauth._ruling, preauth._quote, preauth._route, preauth._slot[], preauth._line[], integer, integer, timestamptz) is
   'The answer to an item that was authorized just now, with the rate limit headers of the account''s own budget with the smallest share left.';
 
 -- 040_internal/_fresh_denial.sql
@@ -1585,6 +2042,25 @@ $$;
 comment on function preauth._give_back(bigint, timestamptz) is
   'Returns to a locked window what the 1000 of its lapsed leases that lapsed first held; the sum, in the budget''s unit; null when none has lapsed. A decision calls it until its request fits, so that its work is bounded by its need.';
 
+-- 040_internal/_grant_statements.sql
+create function preauth._grant_statements() returns setof text
+language sql stable
+as $$
+  with may as (
+    select t.class, t.name, r.rolname
+    from preauth._things() as t
+    join pg_catalog.pg_roles as r on r.rolname = any (preauth._audience(t.short_name))
+    where t.schema = 'preauth_api' and t.class in ('function', 'view')
+  )
+  select distinct pg_catalog.format('grant usage on schema preauth_api to %I', m.rolname) from may as m
+  union all
+  select case m.class
+    when 'view' then pg_catalog.format('grant select on %s to %I', m.name, m.rolname)
+    else pg_catalog.format('grant execute on function %s to %I', m.name, m.rolname) end
+  from may as m
+$$;
+comment on function preauth._grant_statements() is 'The grants that preauth._audience speaks of, to those of its roles that the cluster has.';
+
 -- 040_internal/_has_denial.sql
 -- A loop of simple expressions: for a batch of one it costs a tenth of a query.
 create function preauth._has_denial(rulings preauth._ruling[]) returns boolean
@@ -1628,6 +2104,14 @@ begin
 end
 $$;
 comment on function preauth._held(preauth._ask[]) is 'The reservation of each ask, in their order.';
+
+-- 040_internal/_held_cost.sql
+create function preauth._held_cost(body jsonb, option_no integer, price_table_ids bigint[]) returns jsonb
+language sql stable
+as $$
+  select preauth._cost_of(preauth._tariffs_of(price_table_ids), preauth._option_counts(body, option_no), not body ? 'usage', preauth._option_amounts(body, option_no))
+$$;
+comment on function preauth._held_cost(jsonb, integer, bigint[]) is 'What an option was held for by dimension, {unit: {dimension: amount}}: of a charge''s usage, else of max_usage; null where it was not priced.';
 
 -- 040_internal/_hold.sql
 create function preauth._hold(slots preauth._slot[], amounts bigint[], capacities bigint[]) returns void
@@ -1716,8 +2200,36 @@ end
 $$;
 comment on function preauth._holdings(preauth._ask[]) is 'The hold lines of the asks'' reservations, in the order of the asks and of their positions.';
 
+-- 040_internal/_insert_price_table.sql
+create function preauth._insert_price_table(body jsonb, name text, unit text, effective_from timestamptz, tiers jsonb, actor text) returns preauth.price_table
+language sql
+as $$
+  with scale as materialized (
+    select preauth._scale_of(tiers) as scale
+  ), numerators as materialized (
+    select n.* from scale as s cross join lateral preauth._numerators_of(tiers, unit, s.scale) as n
+  ), rows as (
+    select n.tier,
+      array_agg(n.dimension order by preauth._dimension_rank(n.dimension), n.dimension) as dimensions,
+      array_agg(n.rate order by preauth._dimension_rank(n.dimension), n.dimension) as rates,
+      array_agg(n.bound order by preauth._dimension_rank(n.dimension), n.dimension) as bounds
+    from numerators as n group by n.tier
+  )
+  insert into preauth.price_table
+    (name, model, variant, unit, effective_from, tiers, scale, dimensions, thresholds, rates, bounds, required, source, published_at, published_by)
+  select name, body ->> 'model', body ->> 'variant', unit, effective_from, tiers, (select s.scale from scale as s),
+    (select r.dimensions from rows as r where r.tier = 1),
+    array(select (t.tier ->> 'above_input_tokens')::bigint from jsonb_array_elements(tiers) with ordinality as t (tier, place) order by t.place),
+    (select array_agg(r.rates order by r.tier) from rows as r), (select array_agg(r.bounds order by r.tier) from rows as r),
+    preauth._required_of(tiers), body ->> 'source', preauth._now(), coalesce(actor, session_user)
+  returning price_table.*
+$$;
+comment on function preauth._insert_price_table(jsonb, text, text, timestamptz, jsonb, text) is 'Writes a price table with its rates worked out.';
+
 -- 040_internal/_insert_reservations.sql
-create function preauth._insert_reservations(asks preauth._ask[], rulings preauth._ruling[], decided integer[], at timestamptz) returns integer[]
+create function preauth._insert_reservations(
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], rulings preauth._ruling[], decided integer[], at timestamptz)
+returns integer[]
 language plpgsql
 as $$
 declare
@@ -1726,11 +2238,13 @@ declare
 begin
   with inserted as (
     insert into preauth.reservation
-      (request_id, account_id, call, body, state, model, option_no, on_expiry, created_at, expires_at, actor, denial)
+      (request_id, account_id, call, body, state, model, option_no, on_expiry, created_at, expires_at, actor, denial,
+       ceilings, price_table_ids)
     select asks[d.n].request_id, asks[d.n].account_id, asks[d.n].call, asks[d.n].body,
       case when rulings[d.n].denial is null then 'authorized' else 'denied' end,
       preauth._option_model(asks[d.n].body, rulings[d.n].option_no), rulings[d.n].option_no, rulings[d.n].on_expiry,
-      at, case when rulings[d.n].denial is null then preauth._expiry(asks[d.n], at) end, asks[d.n].actor, rulings[d.n].denial
+      at, case when rulings[d.n].denial is null then preauth._expiry(asks[d.n], at) end, asks[d.n].actor, rulings[d.n].denial,
+      quotes[quote_of[d.n] + rulings[d.n].option_no].amounts, quotes[quote_of[d.n] + rulings[d.n].option_no].price_table_ids
     from unnest(decided) as d (n)
     order by 1, 2
     on conflict do nothing
@@ -1746,7 +2260,7 @@ begin
       on i.request_id = asks[d.n].request_id and i.account_id = asks[d.n].account_id);
 end
 $$;
-comment on function preauth._insert_reservations(preauth._ask[], preauth._ruling[], integer[], timestamptz) is
+comment on function preauth._insert_reservations(preauth._ask[], preauth._quote[], integer[], preauth._ruling[], integer[], timestamptz) is
   'Records decisions, in the order of keys, but for what another transaction has just recorded; the items that were recorded.';
 
 -- 040_internal/_instant.sql
@@ -1782,6 +2296,17 @@ as $$
   select case when jsonb_typeof(value) = 'number' and value::text ~ '^[0-9]+$' and length(value::text) <= 16 then value::text::bigint <= 9007199254740991 else false end
 $$;
 comment on function preauth._is_amount(jsonb) is 'A whole JSON number from 0 to 2^53-1; 7.0, "7" and true are not.';
+
+-- 040_internal/_is_bounded.sql
+create function preauth._is_bounded(dimension text, bounds jsonb) returns boolean
+language sql stable
+as $$
+  select bounds ? dimension
+    or bounds ? 'prompt_tokens' and preauth._dimension_side(dimension) is not distinct from 'input'
+    or bounds ? 'completion_tokens' and dimension in ('output_tokens', 'reasoning_tokens')
+    or dimension = 'requests'
+$$;
+comment on function preauth._is_bounded(text, jsonb) is 'Whether max_usage bounds a dimension, by its name or as one of any kind; a request is one.';
 
 -- 040_internal/_is_charge_due.sql
 create function preauth._is_charge_due(held preauth.reservation[], at timestamptz) returns boolean
@@ -1837,6 +2362,20 @@ language sql immutable
 as $$ select value ~ '^[A-Za-z0-9_.:@/-]+$' and length(value) <= 128 $$;
 comment on function preauth._is_id(text) is 'The form of request_id, account_id, plan_id, session_id and model: 1 to 128 characters of A-Z a-z 0-9 _ . : @ / -';
 
+-- 040_internal/_is_instant.sql
+create function preauth._is_instant(value jsonb) returns boolean
+language plpgsql stable
+as $$
+begin
+  return jsonb_typeof(value) = 'string'
+    and value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})$'
+    and isfinite((value #>> '{}')::timestamptz);
+exception when datetime_field_overflow or invalid_datetime_format or invalid_time_zone_displacement_value then
+  return false;
+end
+$$;
+comment on function preauth._is_instant(jsonb) is 'Whether the value is an instant in RFC 3339, with its offset.';
+
 -- 040_internal/_is_line.sql
 create function preauth._is_line(value jsonb, longest integer) returns boolean
 language sql immutable
@@ -1859,7 +2398,10 @@ as $$
       and (jsonb_strip_nulls(item - preauth._plain_fields(call)) <> '{}' or item - preauth._known_fields(call) <> '{}') then false
     else preauth._is_plain_id(item -> 'request_id')
       and (preauth._is_plain_id(item -> 'account_id') or item ->> 'account_id' is null and call not in ('reserve', 'charge'))
-      and (preauth._are_plain_amounts(item -> 'amounts') or call not in ('reserve', 'charge', 'settle'))
+      and (call not in ('reserve', 'charge', 'settle') or case
+        when item ->> 'max_usage' is null and item ->> 'usage' is null then preauth._are_plain_amounts(item -> 'amounts')
+        else preauth._are_plain_counts(call, item)
+      end)
       and (item ->> 'model' is null or preauth._is_plain_id(item -> 'model'))
       and (item ->> 'session_id' is null or preauth._is_plain_id(item -> 'session_id'))
       and (item ->> 'ttl_seconds' is null and call <> 'extend' or preauth._value_error('ttl', item -> 'ttl_seconds') is null)
@@ -1875,6 +2417,18 @@ create function preauth._is_plain_id(value jsonb) returns boolean
 language sql immutable
 as $$ select coalesce(value::text ~ '^"[A-Za-z0-9_.:@/-]+"$' and length(value::text) <= 130, false) $$;
 comment on function preauth._is_plain_id(jsonb) is 'Whether a JSON value is a well-formed id: preauth._is_id with its quotes.';
+
+-- 040_internal/_is_priced.sql
+create function preauth._is_priced(body jsonb) returns boolean
+language sql immutable
+as $$
+  select case
+    when body ?| array['max_usage', 'usage'] then true
+    when body ? 'alternatives' then body -> 'alternatives' @? '$[*].max_usage'
+    else false
+  end
+$$;
+comment on function preauth._is_priced(jsonb) is 'Whether a request, or an alternative of it, says what it uses, so that what it asks of budgets is to be worked out.';
 
 -- 040_internal/_is_record.sql
 create function preauth._is_record(body jsonb) returns boolean
@@ -1896,6 +2450,17 @@ create function preauth._is_unit(value text) returns boolean
 language sql immutable
 as $$ select value ~ '^[a-z][a-z0-9_]*$' and length(value) <= 32 $$;
 comment on function preauth._is_unit(text) is 'The form of a unit: 1 to 32 characters, a-z first, then a-z 0-9 _';
+
+-- 040_internal/_is_untold.sql
+create function preauth._is_untold(route preauth._route, amounts jsonb, problems jsonb) returns boolean
+language sql stable
+as $$
+  select exists (
+    select from unnest(route.units, route.hard) as u (unit, hard)
+    where u.unit <> 'open_holds' and preauth._amount_of(amounts, u.unit) is null
+      and (u.hard or coalesce(problems ? u.unit, false) and not preauth._counts_only(route.path)))
+$$;
+comment on function preauth._is_untold(preauth._route, jsonb, jsonb) is 'Whether a request is refused because what it asks of a budget cannot be told: see preauth._missing_unit and preauth._quote_problem.';
 
 -- 040_internal/_is_within.sql
 create function preauth._is_within(account_id text, within text) returns boolean
@@ -1985,9 +2550,9 @@ create function preauth._known_fields(call text) returns text[]
 language sql stable
 as $$
   select case call
-    when 'reserve' then array['request_id', 'account_id', 'amounts', 'model', 'session_id', 'ttl_seconds', 'labels', 'alternatives', 'dry_run']
-    when 'charge' then array['request_id', 'account_id', 'amounts', 'model', 'session_id', 'labels', 'record']
-    when 'settle' then array['request_id', 'account_id', 'amounts', 'provider_request_id', 'outcome']
+    when 'reserve' then array['request_id', 'account_id', 'amounts', 'max_usage', 'model', 'session_id', 'ttl_seconds', 'labels', 'alternatives', 'dry_run']
+    when 'charge' then array['request_id', 'account_id', 'amounts', 'max_usage', 'usage', 'model', 'session_id', 'labels', 'record']
+    when 'settle' then array['request_id', 'account_id', 'amounts', 'usage', 'provider_request_id', 'outcome']
     else preauth._plain_fields(call)
   end
 $$;
@@ -2095,6 +2660,8 @@ language sql stable
 as $$
   select case
     when code in ('malformed', 'forbidden') then preauth._refusal(ask, code)
+    when ask.body ? 'priced' and code in ('price_missing', 'dimension_unpriced', 'amount_out_of_range') and preauth._settle_problem(ask, more) is not null
+      then preauth._refusal(ask, code, preauth._settle_problem(ask, more)::text)
     else preauth._problem(code,
       case code
         when 'reservation_unknown' then format('No reservation %s is known.', ask.request_id)
@@ -2136,7 +2703,7 @@ create function preauth._lifecycle_rounds(call text, asks preauth._ask[], held p
 language plpgsql
 as $$
 declare
-  answers preauth._answer[] := '{}';
+  answers preauth._answer[] := array[]::preauth._answer[];
   turn preauth._ask[];
 begin
   if not preauth._has_twin(asks) then
@@ -2230,6 +2797,30 @@ $$;
 comment on function preauth._lock_configuration() is
   'Every change of accounts or budgets begins with it, before any other lock: the triggers that raise the version then wait for nobody, and changes come one after the other.';
 
+-- 040_internal/_lock_down.sql
+-- Runs as whoever installs or migrates, at the end of it.
+create function preauth._lock_down() returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+declare
+  statement text;
+begin
+  for statement in
+    select format('alter %s %s owner to preauth_owner', t.class, t.name)
+    from preauth._things() as t
+    where t.owner <> 'preauth_owner'::regrole
+    order by t.class <> 'schema'
+  loop
+    execute statement;
+  end loop;
+  for statement in select * from preauth._revoke_statements() union all select * from preauth._grant_statements() loop
+    execute statement;
+  end loop;
+end
+$$;
+comment on function preauth._lock_down() is
+  'Gives everything in the ledger''s schemas to preauth_owner, takes what PostgreSQL or Supabase grants by default, and grants what preauth._audience says. Grants to other roles are left as they are. Must run as a member of preauth_owner.';
+
 -- 040_internal/_lock_leases.sql
 create function preauth._lock_leases(request_id text, account_id text, at timestamptz) returns boolean
 language plpgsql
@@ -2304,7 +2895,7 @@ create function preauth._lock_slots(routes preauth._route[], out slots preauth._
 language plpgsql
 as $$
 declare
-  window_ids bigint[] := '{}';
+  window_ids bigint[] := array[]::bigint[];
 begin
   for k in 1 .. cardinality(routes) loop
     window_ids := window_ids || routes[k].window_ids;
@@ -2397,7 +2988,9 @@ comment on function preauth._make_room(preauth._slot[], bigint[], bigint[], bigi
   'Gives back lapsed leases where a request would not fit without; short: the first budget that still cannot cover it, null when all can. looked_back: windows that have no more to give.';
 
 -- 040_internal/_make_routes.sql
-create function preauth._make_routes(asks preauth._ask[], account_ids text[], models text[], route_of integer[], at timestamptz) returns preauth._route[]
+create function preauth._make_routes(
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], account_ids text[], models text[], route_of integer[], at timestamptz)
+returns preauth._route[]
 language plpgsql
 as $$
 declare
@@ -2407,7 +3000,7 @@ declare
 begin
   for round in 1 .. 8 loop
     routes := preauth._for_models(preauth._fresh_routes(account_ids, at), models);
-    select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, routes, route_of) as u;
+    select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, quotes, quote_of, routes, route_of) as u;
     if unopened_ids is null then
       return routes;
     end if;
@@ -2417,7 +3010,7 @@ begin
   perform preauth._raise('PA002', 'a budget window cannot be made', to_jsonb(unopened_ids));
 end
 $$;
-comment on function preauth._make_routes(preauth._ask[], text[], text[], integer[], timestamptz) is
+comment on function preauth._make_routes(preauth._ask[], preauth._quote[], integer[], text[], text[], integer[], timestamptz) is
   'Works out the routes of a batch and makes the windows that are missing on them, looking again while the clock or a change of budgets has overtaken it.';
 
 -- 040_internal/_malformed.sql
@@ -2435,7 +3028,8 @@ as $$
 begin
   update preauth.hold_line as l set lapses_at = null
   where l.request_id = ask.request_id and l.account_id = ask.account_id and l.lapses_at > at;
-  update preauth.reservation as r set state = 'overage_review', closure = jsonb_build_object('amounts', ask.body -> 'amounts')
+  update preauth.reservation as r set state = 'overage_review', closure = jsonb_strip_nulls(jsonb_build_object(
+    'amounts', ask.body -> 'amounts', 'usage', ask.body -> 'usage', 'priced', ask.body -> 'priced'))
   where r.request_id = ask.request_id and r.account_id = ask.account_id;
   return preauth._refuse_settlement(ask, 'settlement_exceeds_hold', null, at);
 end
@@ -2497,12 +3091,53 @@ end
 $$;
 comment on function preauth._missing_unit(preauth._route, bigint[]) is 'The first unit that a hard budget counts and an option does not tell; null: none.';
 
+-- 040_internal/_model_name_error.sql
+create function preauth._model_name_error(model jsonb, variant text) returns text
+language sql stable
+as $$
+  select case
+    when model is null or model = 'null' then 'is required'
+    when preauth._value_error('id', model) is not null then preauth._value_error('id', model)
+    when preauth._variant_of(model #>> '{}') is not null then format('must not end in :%s: say that as variant', preauth._variant_of(model #>> '{}'))
+    when not preauth._is_id(preauth._price_table_name(model #>> '{}', variant)) then 'is too long: with its variant it may have 128 characters'
+  end
+$$;
+comment on function preauth._model_name_error(jsonb, text) is 'What is wrong with a name of a model to be priced; null when nothing is.';
+
 -- 040_internal/_most_counted.sql
 create function preauth._most_counted() returns bigint
 language sql immutable
 as $$ select 2000000000000000000 $$;
 comment on function preauth._most_counted() is
   'What a window counts to where nothing else bounds it, in the budget''s unit: 222 times the largest amount, and far enough below 2^63 that no sum overflows.';
+
+-- 040_internal/_most_output.sql
+create function preauth._most_output(
+  dimension text, counts jsonb, is_ceiling boolean, unit text, is_told boolean, tariffs preauth._tariff[], room bigint, wanted bigint) returns numeric
+language plpgsql stable
+as $$
+declare
+  tariff preauth._tariff;
+  rate numeric;
+  rest numeric;
+begin
+  if unit = 'tokens' and not is_told then
+    return room - preauth._token_count(counts - dimension);
+  end if;
+  select t.* into tariff from unnest(tariffs) as t where t.unit = _most_output.unit and not is_told;
+  if tariff.unit is not null then
+    rate := preauth._rate_of(tariff, dimension, preauth._tier_of(tariff, counts), is_ceiling);
+    rest := room * tariff.scale - preauth._exact(tariff, counts - dimension, preauth._tier_of(tariff, counts), is_ceiling);
+    if rate > 0 then
+      return floor(div(rest, rate)) - case when rest < 0 then 1 else 0 end;
+    end if;
+    return case when rest >= 0 then 9007199254740991 else -1 end;
+  end if;
+  return case when wanted <= room then 9007199254740991 else -1 end;
+end
+$$;
+comment on function preauth._most_output(text, jsonb, boolean, text, boolean, preauth._tariff[], bigint, bigint) is
+  'The largest count of an output dimension with which one budget (room: what it can take, in its unit) covers a request; below 0 when none does.';
 
 -- 040_internal/_move.sql
 create function preauth._move(closed preauth._closed[], tallies preauth._tally[]) returns void
@@ -2535,6 +3170,28 @@ begin
 end
 $$;
 comment on function preauth._move_account(text, text) is 'Puts an account, and all below it, under another parent (null: none). Open holds stay on the windows they were made on.';
+
+-- 040_internal/_my_reservations.sql
+create function preauth._my_reservations(account_id text, max_count integer, cursor text) returns jsonb
+language sql stable
+as $$
+  with page as (
+    select r, r.created_at, r.request_id, row_number() over (order by r.created_at desc, r.request_id desc) as place
+    from preauth.reservation as r
+    cross join lateral preauth._read_cursor(cursor) as c
+    where r.account_id = _my_reservations.account_id and r.created_at <= c.at
+      and (r.created_at, r.request_id) < (c.at, c.first_key)
+    order by r.created_at desc, r.request_id desc
+    limit max_count + 1
+  )
+  select jsonb_build_object(
+    'account_id', account_id,
+    'reservations', coalesce(jsonb_agg(preauth._decision_json(p.r, preauth._now()) order by p.place) filter (where p.place <= max_count), '[]'),
+    'next_cursor', case when count(*) > max_count then
+      max(preauth._cursor(p.created_at, p.request_id, account_id)) filter (where p.place = max_count) end)
+  from page as p
+$$;
+comment on function preauth._my_reservations(text, integer, text) is 'A page of an account''s reservations, newest first.';
 
 -- 040_internal/_next_window.sql
 create function preauth._next_window(
@@ -2600,6 +3257,28 @@ as $$
 $$;
 comment on function preauth._numbered(preauth._ask, integer) is 'The ask with another place in its batch.';
 
+-- 040_internal/_numerators_of.sql
+create function preauth._numerators_of(tiers jsonb, unit text, scale numeric)
+returns table (tier bigint, dimension text, rate numeric, bound numeric)
+language sql stable
+as $$
+  with figures as (
+    select t.place, r.dimension, preauth._dimension_side(r.dimension) as side,
+      (r.rate ->> preauth._rate_field(unit))::numeric * case when unit = 'usd_nano' then 1000 else 1 end * div(scale, (r.rate ->> 'per')::numeric) as rate
+    from jsonb_array_elements(tiers) with ordinality as t (tier, place)
+    cross join lateral jsonb_each(t.tier -> 'rates') as r (dimension, rate)
+  ), bounds as (
+    select f.place, f.dimension, f.side, f.rate, max(f.rate) over (partition by f.dimension order by f.place) as bound from figures as f
+  )
+  select b.place, b.dimension, b.rate, b.bound from bounds as b
+  union all
+  select b.place, 'prompt_tokens', null, max(b.bound) from bounds as b where b.side = 'input' group by b.place
+  union all
+  select b.place, 'completion_tokens', null, max(b.bound) from bounds as b where b.dimension in ('output_tokens', 'reasoning_tokens') group by b.place
+$$;
+comment on function preauth._numerators_of(jsonb, text, numeric) is
+  'Each tier''s rates over the common denominator, in 10^-9 USD (usd_nano) or the unit itself: whole numbers. bound: what a ceiling counts, never less than a lower tier''s rate.';
+
 -- 040_internal/_of_account.sql
 create function preauth._of_account(ask preauth._ask, account_id text) returns preauth._ask
 language sql stable
@@ -2636,6 +3315,18 @@ begin
 end
 $$;
 comment on function preauth._open_accounts(text[], timestamptz) is 'Creates the accounts not seen before under preauth.default_plan (and below preauth.default_parent), when that is set and exists; those made now.';
+
+-- 040_internal/_open_aliases.sql
+create function preauth._open_aliases(body jsonb, name text, unit text, effective_from timestamptz, actor text) returns void
+language sql
+as $$
+  insert into preauth.price_table (name, model, variant, unit, effective_from, alias_of, source, published_at, published_by)
+  select distinct preauth._price_table_name(a.alias, body ->> 'variant'), a.alias, body ->> 'variant', unit, effective_from, name, body ->> 'source',
+    preauth._now(), coalesce(actor, session_user)
+  from jsonb_array_elements_text(nullif(body -> 'aliases', 'null')) as a (alias)
+  where (preauth._price_table_at(preauth._price_table_name(a.alias, body ->> 'variant'), unit, effective_from)).alias_of is distinct from name
+$$;
+comment on function preauth._open_aliases(jsonb, text, text, timestamptz, text) is 'Writes a row for each alias of a price table that does not stand for it already.';
 
 -- 040_internal/_open_verdict.sql
 create function preauth._open_verdict(r preauth.reservation, at timestamptz) returns text
@@ -2697,8 +3388,26 @@ comment on function preauth._option(jsonb, integer) is 'Option 0 is the request 
 -- 040_internal/_option_amounts.sql
 create function preauth._option_amounts(body jsonb, option_no integer) returns jsonb
 language sql immutable
-as $$ select preauth._option(body, option_no) -> 'amounts' $$;
-comment on function preauth._option_amounts(jsonb, integer) is 'The ceilings {unit: amount} of an option.';
+as $$
+  select case
+    when option_no = 0 or not preauth._option(body, option_no) ?| array['max_usage', 'amounts'] then body -> 'amounts'
+    else preauth._option(body, option_no) -> 'amounts'
+  end
+$$;
+comment on function preauth._option_amounts(jsonb, integer) is
+  'The ceilings {unit: amount} that an option tells; an alternative that says neither max_usage nor amounts has the request''s. Null: none.';
+
+-- 040_internal/_option_counts.sql
+create function preauth._option_counts(body jsonb, option_no integer) returns jsonb
+language sql immutable
+as $$
+  select case
+    when option_no = 0 or not preauth._option(body, option_no) ?| array['max_usage', 'amounts'] then coalesce(body -> 'max_usage', body -> 'usage')
+    else preauth._option(body, option_no) -> 'max_usage'
+  end
+$$;
+comment on function preauth._option_counts(jsonb, integer) is
+  'What an option is priced by: max_usage, or a charge''s usage; an alternative that says neither max_usage nor amounts has the request''s. Null: nothing.';
 
 -- 040_internal/_option_model.sql
 create function preauth._option_model(body jsonb, option_no integer) returns text
@@ -2706,17 +3415,19 @@ language sql immutable
 as $$ select coalesce(preauth._option(body, option_no) ->> 'model', body ->> 'model') $$;
 comment on function preauth._option_model(jsonb, integer) is 'The model of an option; an alternative that names none has the request''s. Null: none.';
 
--- 040_internal/_options.sql
-create function preauth._options(body jsonb)
-returns table (option_no smallint, model text, amounts jsonb)
-language sql stable
+-- 040_internal/_option_quote.sql
+create function preauth._option_quote(body jsonb, option_no integer, tariffs preauth._tariff[]) returns preauth._quote
+language plpgsql stable
 as $$
-  select 0::smallint, body ->> 'model', body -> 'amounts'
-  union all
-  select a.ordinality::smallint, coalesce(a.value ->> 'model', body ->> 'model'), a.value -> 'amounts'
-  from jsonb_array_elements(body -> 'alternatives') with ordinality as a
+begin
+  if preauth._option_counts(body, option_no) is null then
+    return row(preauth._option_amounts(body, option_no), null, '{}')::preauth._quote;
+  end if;
+  return preauth._quote(case when body ->> 'model' is null and preauth._option_model(body, option_no) is null then '{}' else tariffs end,
+    preauth._option_model(body, option_no), preauth._option_counts(body, option_no), not body ? 'usage', preauth._option_amounts(body, option_no));
+end
 $$;
-comment on function preauth._options(jsonb) is 'What a request asks for, in the order of trying: 0 is the request itself, k its k-th alternative (for the same model unless it names another).';
+comment on function preauth._option_quote(jsonb, integer, preauth._tariff[]) is 'What an option of a priced request asks of budgets.';
 
 -- 040_internal/_other_answer.sql
 create function preauth._other_answer(
@@ -2725,7 +3436,7 @@ returns preauth._answer
 language plpgsql stable
 as $$
 begin
-  if ruling.verdict in ('malformed', 'forbidden', 'amount_missing') then
+  if ruling.verdict in ('malformed', 'forbidden', 'amount_missing', 'price_missing', 'dimension_unpriced', 'dimension_unbounded', 'amount_out_of_range') then
     return preauth._problem_answer(ask.n, preauth._refusal(ask, ruling.verdict, ruling.detail));
   elsif is_fresh and ruling.denial is not null then
     return preauth._fresh_denial(ask, ruling.denial, route, slots, reserved, at);
@@ -2737,11 +3448,49 @@ $$;
 comment on function preauth._other_answer(preauth._ask, preauth._ruling, preauth._route, preauth._slot[], bigint[], boolean, timestamptz) is
   'The answer to an item that was not authorized just now: refused, denied, or decided before.';
 
+-- 040_internal/_overage.sql
+create function preauth._overage(ask preauth._ask, unit text, held bigint, spent bigint) returns bigint
+language sql stable
+as $$
+  select case
+    when ask.body ? 'priced' then greatest(spent - held, (ask.body -> 'priced' -> 'unbounded' ->> unit)::bigint, 0)
+    else greatest(spent - held, 0)
+  end
+$$;
+comment on function preauth._overage(preauth._ask, text, bigint, bigint) is
+  'How much of what a settlement spends in a unit was not authorized: what is above the hold, and never less than what was used in dimensions that nothing bounded.';
+
 -- 040_internal/_overdraft.sql
 create function preauth._overdraft(budget preauth.budget) returns bigint
 language sql stable
 as $$ select case when budget.enforcement <> 'observe' then budget.overdraft_amount end $$;
 comment on function preauth._overdraft(preauth.budget) is 'The overdraft_amount that windows of a budget have, in its unit: null where it only observes.';
+
+-- 040_internal/_own_tariffs.sql
+create function preauth._own_tariffs(r preauth.reservation, tariffs preauth._tariff[]) returns preauth._tariff[]
+language sql stable
+as $$
+  select case
+    when r.price_table_ids is not null then array(select t from unnest(tariffs) as t where t.price_table_id = any (r.price_table_ids))
+    when r.model is not null and preauth._option_counts(r.body, r.option_no) is null then preauth._tariffs(array[r.model], r.created_at)
+    else array[]::preauth._tariff[]
+  end
+$$;
+comment on function preauth._own_tariffs(preauth.reservation, preauth._tariff[]) is
+  'By what a reservation''s usage is priced, whatever was published since: the tables that priced its ceiling; where it told amounts alone, those in effect and published when it was made; nothing where its ceiling could not be priced.';
+
+-- 040_internal/_page_errors.sql
+create function preauth._page_errors(max_count integer, cursor text) returns jsonb
+language sql stable
+as $$
+  select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0), '[]')
+  from (values
+    ('max_count', case when max_count is null or max_count not between 1 and 500 then 'must be from 1 to 500' end),
+    ('cursor', case when (preauth._read_cursor(cursor)).at is null then 'must be the next_cursor of the page before' end)
+  ) as c (field, message)
+  where c.message is not null
+$$;
+comment on function preauth._page_errors(integer, text) is 'What is wrong with the paging of a list, as [{path, message}]; [] when nothing is.';
 
 -- 040_internal/_period_key.sql
 create function preauth._period_key(policy jsonb, local_start timestamp) returns text
@@ -2799,7 +3548,7 @@ create function preauth._places(route preauth._route, slot_ids bigint[], call te
 language plpgsql stable
 as $$
 declare
-  places integer[] := '{}';
+  places integer[] := array[]::integer[];
 begin
   for k in 1 .. coalesce(cardinality(route.window_ids), 0) loop
     places := places || case when call = 'charge' and route.units[k] = 'open_holds' then null else array_position(slot_ids, route.window_ids[k]) end;
@@ -2814,9 +3563,9 @@ create function preauth._plain_fields(call text) returns text[]
 language sql stable
 as $$
   select case call
-    when 'reserve' then array['request_id', 'account_id', 'amounts', 'model', 'session_id', 'ttl_seconds']
-    when 'charge' then array['request_id', 'account_id', 'amounts', 'model', 'session_id']
-    when 'settle' then array['request_id', 'account_id', 'amounts', 'provider_request_id']
+    when 'reserve' then array['request_id', 'account_id', 'amounts', 'max_usage', 'model', 'session_id', 'ttl_seconds']
+    when 'charge' then array['request_id', 'account_id', 'amounts', 'max_usage', 'usage', 'model', 'session_id']
+    when 'settle' then array['request_id', 'account_id', 'amounts', 'usage', 'provider_request_id']
     when 'release' then array['request_id', 'account_id', 'reason']
     when 'extend' then array['request_id', 'account_id', 'ttl_seconds']
     when 'cancel' then array['request_id', 'account_id']
@@ -2836,8 +3585,11 @@ begin
     return preauth._error('', 'must be an object');
   end if;
   select jsonb_agg(preauth._error(f.name, 'is not a field of a plan') -> 0) into errors
-  from jsonb_object_keys(body - array['budgets', 'apply', 'reason']) as f (name);
+  from jsonb_object_keys(body - array['budgets', 'unpriced', 'apply', 'reason']) as f (name);
   errors := coalesce(errors, '[]') || preauth._change_body_errors(body);
+  if body ->> 'unpriced' is not null and body -> 'unpriced' not in ('"refuse"', '"count_only"') then
+    errors := errors || preauth._error('unpriced', 'must be refuse or count_only');
+  end if;
   if preauth._value_error('id', to_jsonb(plan_id)) is not null then
     errors := errors || preauth._error('plan_id', preauth._value_error('id', to_jsonb(plan_id)));
   end if;
@@ -2859,12 +3611,161 @@ comment on function preauth._plan_errors(text, jsonb) is 'What is wrong with a p
 create function preauth._plan_json(plan_id text) returns jsonb
 language sql stable
 as $$
-  select jsonb_build_object('plan_id', p.plan_id, 'created_at', preauth._time(p.created_at), 'budgets', (
+  select jsonb_build_object('plan_id', p.plan_id, 'created_at', preauth._time(p.created_at), 'unpriced', p.unpriced, 'budgets', (
     select coalesce(jsonb_agg(preauth._budget_json(b) order by b.name), '[]')
     from preauth.budget as b where b.owner = 'plan:' || p.plan_id and b.retired_at is null))
   from preauth.plan as p where p.plan_id = _plan_json.plan_id
 $$;
 comment on function preauth._plan_json(text) is 'A plan with its live budgets; null if there is none.';
+
+-- 040_internal/_price.sql
+-- A loop of simple expressions over the few dimensions that are named: cheaper than any query would be.
+create function preauth._price(tariff preauth._tariff, counts jsonb, is_ceiling boolean, out amount numeric, out tokens numeric, out unpriced text)
+language plpgsql stable
+as $$
+declare
+  tier integer := preauth._tier_of(tariff, counts);
+  remaining jsonb := counts;
+  total numeric := 0;
+  rate numeric;
+begin
+  tokens := 0;
+  for d in 1 .. cardinality(tariff.dimensions) loop
+    exit when remaining = '{}' and d > 1;
+    rate := case when is_ceiling then tariff.bounds[tier][d] else tariff.rates[tier][d] end;
+    if remaining ? tariff.dimensions[d] and rate is not null then
+      total := total + (remaining -> tariff.dimensions[d])::numeric * rate;
+      if right(tariff.dimensions[d], 7) = '_tokens' then
+        tokens := tokens + (remaining -> tariff.dimensions[d])::numeric;
+      end if;
+      remaining := remaining - tariff.dimensions[d];
+    elsif tariff.dimensions[d] = 'requests' then
+      total := total + rate;
+    end if;
+  end loop;
+  if remaining <> '{}' then
+    unpriced := preauth._first_counted(remaining);
+    tokens := preauth._token_count(counts);
+  end if;
+  if unpriced is null then
+    amount := div(total + tariff.scale - 1, tariff.scale);
+  end if;
+end
+$$;
+comment on function preauth._price(preauth._tariff, jsonb, boolean) is
+  'What {dimension: count} costs in the tariff''s unit: one ceiling over the exact sum, every token at the rate of the tier; and how many tokens that is. A request is counted once where it costs something and is not counted. is_ceiling: counts are bounds. unpriced: the first dimension that is counted and has no rate; there is no amount then.';
+
+-- 040_internal/_price_amount.sql
+create function preauth._price_amount(tariff preauth._tariff, counts jsonb, is_ceiling boolean) returns numeric
+language sql stable
+as $$ select p.amount from preauth._price(tariff, counts, is_ceiling) as p $$;
+comment on function preauth._price_amount(preauth._tariff, jsonb, boolean) is 'What counts cost in the tariff''s unit; null where something has no rate.';
+
+-- 040_internal/_price_detail.sql
+create function preauth._price_detail(problem jsonb) returns text
+language sql stable
+as $$
+  select case problem ->> 'code'
+    when 'price_missing' then format('Money is counted, and no price is in effect for %s.', coalesce('model ' || (problem ->> 'model'), 'a request that names no model'))
+    when 'dimension_unpriced' then format('The price of %s has no rate for %s.', problem ->> 'model', problem ->> 'dimension')
+    when 'dimension_unbounded' then format('The price of %s requires a bound for %s, and max_usage has none.', problem ->> 'model', problem ->> 'dimension')
+    when 'amount_out_of_range' then format('It comes to more %s than an amount can be.', problem ->> 'unit')
+  end
+$$;
+comment on function preauth._price_detail(jsonb) is 'A sentence for a person about what keeps a usage or its bounds from being priced.';
+
+-- 040_internal/_price_problem.sql
+create function preauth._price_problem(tariff preauth._tariff, counts jsonb, is_ceiling boolean, amount numeric, unpriced text) returns jsonb
+language sql stable
+as $$
+  select case
+    when unpriced is not null then jsonb_build_object('code', 'dimension_unpriced', 'dimension', unpriced, 'model', tariff.name)
+    when is_ceiling and not counts ?& tariff.required and preauth._unbounded(tariff.required, counts) is not null
+      then jsonb_build_object('code', 'dimension_unbounded', 'dimension', preauth._unbounded(tariff.required, counts), 'model', tariff.name)
+    when amount > 9007199254740991 then jsonb_build_object('code', 'amount_out_of_range', 'unit', tariff.unit)
+  end
+$$;
+comment on function preauth._price_problem(preauth._tariff, jsonb, boolean, numeric, text) is 'Why there is no amount in the tariff''s unit: {code, …}; null when there is one.';
+
+-- 040_internal/_price_table_at.sql
+create function preauth._price_table_at(name text, unit text, at timestamptz) returns preauth.price_table
+language sql stable
+as $$
+  select t from preauth.price_table as t
+  where t.name = _price_table_at.name and t.unit = _price_table_at.unit and t.effective_from <= at
+  order by t.effective_from desc limit 1
+$$;
+comment on function preauth._price_table_at(text, text, timestamptz) is 'The row of a name and unit that is in effect at an instant; null if none is.';
+
+-- 040_internal/_price_table_checks.sql
+create function preauth._price_table_checks(body jsonb) returns table (place integer, field text, message text)
+language sql stable
+as $$
+  select 0, f.name, 'is not a field of a price table'
+  from jsonb_object_keys(body - array['model', 'variant', 'unit', 'effective_from', 'rates', 'tiers', 'source', 'aliases', 'reason']) as f (name)
+  union all
+  values
+    (1, 'model', preauth._model_name_error(body -> 'model', body ->> 'variant')),
+    (1, 'variant', case when body ->> 'variant' is not null and body -> 'variant' not in ('"batch"', '"flex"', '"priority"')
+      then 'must be batch, flex or priority' end),
+    (1, 'unit', case when body ->> 'unit' is not null and (jsonb_typeof(body -> 'unit') <> 'string' or not preauth._is_unit(body ->> 'unit')
+        or body ->> 'unit' in ('tokens', 'requests', 'open_holds'))
+      then 'must be 1 to 32 characters, a-z first, then a-z 0-9 _, and neither tokens, requests nor open_holds' end),
+    (1, 'effective_from', case when body ->> 'effective_from' is not null and not preauth._is_instant(body -> 'effective_from')
+      then 'must be an RFC 3339 time with an offset' end),
+    (1, 'source', case when body ->> 'source' is not null then preauth._value_error('text', body -> 'source') end),
+    (1, 'reason', case when body ->> 'reason' is not null then preauth._value_error('text', body -> 'reason') end),
+    (1, 'rates', case when num_nonnulls(body ->> 'rates', body ->> 'tiers') = 0 then 'is required, or tiers' end),
+    (1, 'tiers', case when num_nonnulls(body ->> 'rates', body ->> 'tiers') = 2 then 'must be left out where there are rates' end)
+$$;
+comment on function preauth._price_table_checks(jsonb) is 'Each check of a price table but those of its rates and aliases; message null where it passes.';
+
+-- 040_internal/_price_table_errors.sql
+create function preauth._price_table_errors(body jsonb) returns jsonb
+language plpgsql stable
+as $$
+declare
+  errors jsonb;
+begin
+  if jsonb_typeof(body) is distinct from 'object' then
+    return preauth._error('', 'must be an object');
+  end if;
+  select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.place, c.field), '[]') into errors
+  from preauth._price_table_checks(body) as c
+  where c.message is not null;
+  if body ->> 'rates' is not null then
+    errors := errors || preauth._rates_errors('rates', body -> 'rates', coalesce(body ->> 'unit', 'usd_nano'));
+  end if;
+  if body ->> 'tiers' is not null then
+    errors := errors || preauth._tiers_errors('tiers', body -> 'tiers', coalesce(body ->> 'unit', 'usd_nano'));
+  end if;
+  return errors || preauth._aliases_errors('aliases', body);
+end
+$$;
+comment on function preauth._price_table_errors(jsonb) is 'What is wrong with a price table, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_price_table_json.sql
+create function preauth._price_table_json(t preauth.price_table) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object(
+    'price_table_id', t.price_table_id, 'name', t.name, 'model', t.model, 'variant', t.variant, 'unit', t.unit,
+    'effective_from', preauth._time(t.effective_from), 'alias_of', t.alias_of,
+    'rates', case when jsonb_array_length(t.tiers) = 1 then t.tiers -> 0 -> 'rates' end,
+    'tiers', case when jsonb_array_length(t.tiers) > 1 then t.tiers end,
+    'source', t.source,
+    'aliases', (
+      select coalesce(jsonb_agg(distinct a.name), '[]')
+      from preauth.price_table as a where a.alias_of = t.name and a.unit = t.unit),
+    'published_at', preauth._time(t.published_at), 'published_by', t.published_by)
+$$;
+comment on function preauth._price_table_json(preauth.price_table) is 'A price table as it is read; rates where there is one tier, else tiers.';
+
+-- 040_internal/_price_table_name.sql
+create function preauth._price_table_name(model text, variant text) returns text
+language sql immutable
+as $$ select model || coalesce(':' || variant, '') $$;
+comment on function preauth._price_table_name(text, text) is 'What a request says as its model to be priced by this model and variant.';
 
 -- 040_internal/_prior_reply.sql
 create function preauth._prior_reply(ask preauth._ask, held preauth.reservation) returns jsonb
@@ -2904,6 +3805,7 @@ as $$
     ('plan_unknown', 404, 'No such plan'),
     ('budget_unknown', 404, 'No such budget'),
     ('key_unknown', 404, 'No such key'),
+    ('price_table_unknown', 404, 'No such price table'),
     ('request_id_conflict', 409, 'The request_id was used for another request'),
     ('settlement_conflict', 409, 'It was settled with other usage'),
     ('settlement_exceeds_hold', 409, 'The usage exceeds the hold'),
@@ -2912,6 +3814,10 @@ as $$
     ('already_released', 409, 'The reservation was released'),
     ('hold_lapsed', 409, 'The hold has lapsed'),
     ('account_id_required', 409, 'The request_id names several reservations'),
+    ('price_table_conflict', 409, 'A published price table never changes'),
+    ('price_missing', 422, 'The model has no price'),
+    ('dimension_unpriced', 422, 'A dimension has no price'),
+    ('dimension_unbounded', 422, 'A dimension has no bound'),
     ('amount_missing', 422, 'An amount is missing'),
     ('amount_out_of_range', 422, 'The window cannot count that far'),
     ('reference_unknown', 422, 'The request names something that does not exist'),
@@ -2930,28 +3836,34 @@ comment on function preauth._problem_answer(integer, jsonb) is 'An item''s answe
 
 -- 040_internal/_prove_denials.sql
 create function preauth._prove_denials(
-  asks preauth._ask[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[],
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[],
   reserved bigint[], lines preauth._line[], at timestamptz, rulings preauth._ruling[]) returns preauth._ruling[]
 language plpgsql
 as $$
 declare
   lapses preauth._lapse[] := preauth._lapses(slots, lines, array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n));
   places integer[];
+  wanted bigint[];
   fits_at timestamptz;
+  affordable jsonb;
 begin
   for n in 1 .. cardinality(rulings) loop
     continue when not preauth._is_denial(rulings[n].verdict);
     fits_at := null;
+    affordable := null;
     if rulings[n].slot is not null then
       places := preauth._places(routes[route_of[n]], slot_ids, asks[n].call);
-      fits_at := preauth._fits_at(places, preauth._wanted(routes[route_of[n]], places, preauth._option_amounts(asks[n].body, 0)), slots, reserved, lapses, at);
+      wanted := preauth._wanted(routes[route_of[n]], places, case
+        when quote_of[n] is null then preauth._option_amounts(asks[n].body, 0) else quotes[quote_of[n]].amounts end);
+      fits_at := preauth._fits_at(places, wanted, slots, reserved, lapses, at);
+      affordable := preauth._affordable(asks[n], quotes[quote_of[n]], slots[rulings[n].slot], places, wanted, slots, reserved);
     end if;
-    rulings[n].denial := preauth._denial(rulings[n], slots[rulings[n].slot], fits_at, at);
+    rulings[n].denial := preauth._denial(rulings[n], slots[rulings[n].slot], fits_at, affordable, at);
   end loop;
   return rulings;
 end
 $$;
-comment on function preauth._prove_denials(preauth._ask[], preauth._route[], integer[], preauth._slot[], bigint[], bigint[], preauth._line[], timestamptz, preauth._ruling[]) is
+comment on function preauth._prove_denials(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], bigint[], preauth._line[], timestamptz, preauth._ruling[]) is
   'The rulings with the figures that prove each denial and when to come again.';
 
 -- 040_internal/_put_budget.sql
@@ -3007,6 +3919,95 @@ end
 $$;
 comment on function preauth._put_max_open_holds(text, integer, text, text) is 'Keeps the bound on open holds as a lifetime budget of unit open_holds, so that concurrency is decided with the other budgets. A slot lapses with its hold''s time.';
 
+-- 040_internal/_quote.sql
+create function preauth._quote(tariffs preauth._tariff[], model text, counts jsonb, is_ceiling boolean, told jsonb) returns preauth._quote
+language plpgsql stable
+as $$
+declare
+  amounts jsonb := '{}';
+  ids bigint[] := '{}';
+  problems jsonb := '{}';
+  problem jsonb;
+  tokens numeric;
+  priced record;
+begin
+  for t in 1 .. cardinality(tariffs) loop
+    continue when tariffs[t].name <> model;
+    priced := preauth._price(tariffs[t], counts, is_ceiling);
+    tokens := priced.tokens;
+    problem := preauth._price_problem(tariffs[t], counts, is_ceiling, priced.amount, priced.unpriced);
+    if problem is null then
+      amounts := amounts || jsonb_build_object(tariffs[t].unit, priced.amount);
+      ids := ids || tariffs[t].price_table_id;
+    else
+      problems := problems || jsonb_build_object(tariffs[t].unit, problem);
+    end if;
+  end loop;
+  if not amounts ? 'usd_nano' and not problems ? 'usd_nano' then
+    problems := problems || jsonb_build_object('usd_nano', jsonb_build_object('code', 'price_missing', 'model', model));
+  end if;
+  return preauth._with_tokens(row(amounts, nullif(ids, '{}'), problems)::preauth._quote, coalesce(tokens, preauth._token_count(counts)), told);
+end
+$$;
+comment on function preauth._quote(preauth._tariff[], text, jsonb, boolean, jsonb) is
+  'What max_usage (is_ceiling) or usage of a model asks of budgets: its cost in each unit with a tariff, and its tokens. told: the amounts that the request itself says, which stand. model null: every tariff counts.';
+
+-- 040_internal/_quote_problem.sql
+create function preauth._quote_problem(problems jsonb, route preauth._route, wanted bigint[], missing_unit text) returns jsonb
+language plpgsql stable
+as $$
+begin
+  if missing_unit is not null then
+    return problems -> missing_unit;
+  end if;
+  for k in 1 .. cardinality(wanted) loop
+    if wanted[k] is null and problems ? route.units[k] then
+      return case when not preauth._counts_only(route.path) then problems -> route.units[k] end;
+    end if;
+  end loop;
+  return null;
+end
+$$;
+comment on function preauth._quote_problem(jsonb, preauth._route, bigint[], text) is
+  'Why a request is refused of which a budget counts a unit that could not be worked out: a hard one always (missing_unit, where it is the unit''s problem), another unless the plan says count_only. {code, …}; null: it is not refused for that.';
+
+-- 040_internal/_quotes.sql
+-- Before any lock is taken: one look-up for all models of the batch.
+create function preauth._quotes(asks preauth._ask[], out quotes preauth._quote[], out quote_of integer[])
+language plpgsql stable
+as $$
+declare
+  models text[] := '{}';
+  tariffs preauth._tariff[];
+begin
+  quotes := '{}';
+  quote_of := '{}';
+  for n in 1 .. cardinality(asks) loop
+    if preauth._is_priced(asks[n].body) then
+      for k in 0 .. preauth._last_option(asks[n].body) loop
+        if preauth._option_model(asks[n].body, k) is distinct from models[cardinality(models)] then
+          models := models || preauth._option_model(asks[n].body, k);
+        end if;
+      end loop;
+      quote_of[n] := 0;
+    end if;
+  end loop;
+  if quote_of = '{}' then
+    return;
+  end if;
+  tariffs := preauth._tariffs(models, preauth._now());
+  for n in 1 .. cardinality(quote_of) loop
+    continue when quote_of[n] is null;
+    quote_of[n] := cardinality(quotes) + 1;
+    for k in 0 .. preauth._last_option(asks[n].body) loop
+      quotes := quotes || preauth._option_quote(asks[n].body, k, tariffs);
+    end loop;
+  end loop;
+end
+$$;
+comment on function preauth._quotes(preauth._ask[]) is
+  'What the priced requests of a batch ask of budgets. quote_of: where the first option of item n is, its k-th alternative k places further; null (or beyond the end) for an item that tells its amounts.';
+
 -- 040_internal/_raise.sql
 create function preauth._raise(code text, message text, detail jsonb default null) returns void
 language plpgsql
@@ -3019,7 +4020,7 @@ comment on function preauth._raise(text, text, jsonb) is 'PA001: misuse; PA002: 
 
 -- 040_internal/_raise_version.sql
 create function preauth._raise_version() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql
 as $$
 begin
   update preauth.configuration set version = version + 1;
@@ -3027,6 +4028,37 @@ begin
 end
 $$;
 comment on function preauth._raise_version() is 'Accounts or budgets have changed: the routes that were worked out before do not hold any more.';
+
+-- 040_internal/_rate_errors.sql
+create function preauth._rate_errors(path text, dimension text, rate jsonb, unit text) returns jsonb
+language sql stable
+as $$
+  select case
+    when preauth._dimension_side(dimension) is null then preauth._error(path, 'is no dimension that can be priced')
+    when jsonb_typeof(rate) <> 'object' then preauth._error(path, format('must be an object {%s, per, required}', preauth._rate_field(unit)))
+    else (
+      select coalesce(jsonb_agg(preauth._error(path || '.' || c.field, c.message) -> 0 order by c.field), '[]')
+      from (
+        select f.name, 'is not a field of a rate in ' || unit
+        from jsonb_object_keys(rate - array[preauth._rate_field(unit), 'per', 'required']) as f (name)
+        union all
+        values
+          (preauth._rate_field(unit), case when preauth._is_amount(rate -> preauth._rate_field(unit)) is not true
+            then 'must be a whole number from 0 to 9007199254740991' end),
+          ('per', case when (preauth._is_amount(rate -> 'per') and rate -> 'per' <> '0') is not true
+            then 'must be a whole number from 1 to 9007199254740991' end),
+          ('required', case when jsonb_typeof(rate -> 'required') <> 'boolean' and rate ->> 'required' is not null then 'must be true or false' end)
+      ) as c (field, message)
+      where c.message is not null)
+  end
+$$;
+comment on function preauth._rate_errors(text, text, jsonb, text) is 'What is wrong with the rate of a dimension, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_rate_field.sql
+create function preauth._rate_field(unit text) returns text
+language sql immutable
+as $$ select case when unit = 'usd_nano' then 'micro_usd' else 'amount' end $$;
+comment on function preauth._rate_field(text) is 'The member of a rate that holds its figure: micro_usd (10^-6 USD) where the cost is in usd_nano, else amount, in the unit itself; for so many (per) of what is counted.';
 
 -- 040_internal/_rate_limit_headers.sql
 create function preauth._rate_limit_headers(budget text, limit_amount bigint, available bigint, starts_at timestamptz, ends_at timestamptz, at timestamptz) returns json
@@ -3041,8 +4073,53 @@ as $$
 $$;
 comment on function preauth._rate_limit_headers(text, bigint, bigint, timestamptz, timestamptz, timestamptz) is 'RateLimit-Policy and RateLimit of one budget window (IETF httpapi draft): q and r in the budget''s unit, w and t in seconds.';
 
+-- 040_internal/_rate_of.sql
+create function preauth._rate_of(tariff preauth._tariff, dimension text, tier integer, is_ceiling boolean) returns numeric
+language sql stable
+as $$
+  select case when is_ceiling then tariff.bounds[tier][d.place] else tariff.rates[tier][d.place] end
+  from (select array_position(tariff.dimensions, dimension) as place) as d
+$$;
+comment on function preauth._rate_of(preauth._tariff, text, integer, boolean) is 'The rate of one dimension over the tariff''s scale; null where it has none.';
+
+-- 040_internal/_rates_errors.sql
+create function preauth._rates_errors(path text, rates jsonb, unit text) returns jsonb
+language plpgsql stable
+as $$
+begin
+  if jsonb_typeof(rates) is distinct from 'object' or rates = '{}' or (select count(*) from jsonb_object_keys(rates)) > 64 then
+    return preauth._error(path, 'must be an object {dimension: rate} of 1 to 64 rates');
+  end if;
+  return (
+    select coalesce(jsonb_agg(e.error), '[]')
+    from jsonb_each(rates) as r (dimension, rate)
+    cross join lateral jsonb_array_elements(preauth._rate_errors(path || '.' || r.dimension, r.dimension, r.rate, unit)) as e (error));
+end
+$$;
+comment on function preauth._rates_errors(text, jsonb, text) is 'What is wrong with {dimension: rate}, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_read_cursor.sql
+create function preauth._read_cursor(cursor text, out at timestamptz, out first_key text, out second_key text)
+language plpgsql stable
+as $$
+declare
+  parts text[] := string_to_array(coalesce(cursor, 'infinity~~'), '~');
+begin
+  if cardinality(parts) = 3 then
+    at := parts[1]::timestamptz;
+    first_key := parts[2];
+    second_key := parts[3];
+  end if;
+exception when datetime_field_overflow or invalid_datetime_format or invalid_parameter_value then
+  return;
+end
+$$;
+comment on function preauth._read_cursor(text) is 'What preauth._cursor wrote; all null if it did not. A null cursor is the end of time, where a list that starts with the newest begins.';
+
 -- 040_internal/_record.sql
-create function preauth._record(asks preauth._ask[], rulings preauth._ruling[], lines preauth._line[], slots preauth._slot[], at timestamptz) returns integer[]
+create function preauth._record(
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], rulings preauth._ruling[], lines preauth._line[], slots preauth._slot[], at timestamptz)
+returns integer[]
 language plpgsql
 as $$
 declare
@@ -3052,7 +4129,7 @@ begin
   if cardinality(decided) = 0 then
     return decided;
   end if;
-  recorded := preauth._insert_reservations(asks, rulings, decided, at);
+  recorded := preauth._insert_reservations(asks, quotes, quote_of, rulings, decided, at);
   if cardinality(recorded) < cardinality(decided) then
     lines := array(select l from unnest(lines) as l where l.n = any (recorded));
   end if;
@@ -3065,7 +4142,7 @@ begin
   return recorded;
 end
 $$;
-comment on function preauth._record(preauth._ask[], preauth._ruling[], preauth._line[], preauth._slot[], timestamptz) is
+comment on function preauth._record(preauth._ask[], preauth._quote[], integer[], preauth._ruling[], preauth._line[], preauth._slot[], timestamptz) is
   'Writes the decisions and their holds; the items that were recorded now. An item that another transaction has just recorded is left out, and so are its holds.';
 
 -- 040_internal/_recorded_answer.sql
@@ -3096,7 +4173,8 @@ language sql stable
 as $$
   select preauth._authorization(
     r.request_id, r.account_id, preauth._state_at(r, at), r.model, r.option_no, coalesce(l.lines, ''), r.expires_at,
-    coalesce(l.over_limit, false), true, r.call, preauth._is_record(r.body), false)
+    coalesce(l.over_limit, false), true, r.call, preauth._is_record(r.body), false,
+    r.price_table_ids[1], case when r.call = 'charge' then r.closure -> 'cost' end)
   from (
     select string_agg(preauth._hold_line_text(r.account_id, b.name, w.account_id, b.unit, w.window_key, h.amount, h.available_after), ', ' order by h.position) as lines,
       bool_or(h.available_after < 0) as over_limit
@@ -3112,7 +4190,10 @@ comment on function preauth._recorded_authorization(preauth.reservation, timesta
 create function preauth._refusal(ask preauth._ask, code text, detail text default null) returns jsonb
 language sql stable
 as $$
-  select preauth._problem(code,
+  select case when code in ('price_missing', 'dimension_unpriced', 'dimension_unbounded', 'amount_out_of_range')
+    then preauth._problem(code, preauth._price_detail(detail::jsonb),
+      jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id) || (detail::jsonb - 'code'))
+    else preauth._problem(code,
       case code
         when 'malformed' then 'See errors: each names a field and what is wrong with it.'
         when 'forbidden' then 'This key is bound to a subtree of accounts that this one is not in.'
@@ -3125,8 +4206,9 @@ as $$
         when 'amount_missing' then jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id, 'unit', detail)
         else jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id)
       end)
+  end
 $$;
-comment on function preauth._refusal(preauth._ask, text, text) is 'A refusal of one item as problem+json.';
+comment on function preauth._refusal(preauth._ask, text, text) is 'A refusal of one item as problem+json. detail: the unit of amount_missing; {code, …} as text where a price is wanting.';
 
 -- 040_internal/_refuse_settlement.sql
 create function preauth._refuse_settlement(ask preauth._ask, code text, missing_unit text, at timestamptz) returns preauth._answer
@@ -3162,8 +4244,8 @@ language plpgsql
 as $$
 declare
   answers preauth._answer[] := array_fill(null::preauth._answer, array[cardinality(asks)]);
-  rest preauth._ask[] := '{}';
-  places integer[] := '{}';
+  rest preauth._ask[] := array[]::preauth._ask[];
+  places integer[] := array[]::integer[];
   taken preauth._answer[];
 begin
   for n in 1 .. cardinality(asks) loop
@@ -3291,8 +4373,8 @@ create function preauth._required_fields(call text) returns text[]
 language sql stable
 as $$
   select case call
-    when 'reserve' then array['request_id', 'account_id', 'amounts']
-    when 'charge' then array['request_id', 'account_id', 'amounts']
+    when 'reserve' then array['request_id', 'account_id']
+    when 'charge' then array['request_id', 'account_id']
     when 'release' then array['request_id', 'reason']
     when 'extend' then array['request_id', 'ttl_seconds']
     when 'resolve' then array['request_id', 'action', 'reason']
@@ -3301,6 +4383,104 @@ as $$
 $$;
 comment on function preauth._required_fields(text) is 'Fields a call cannot do without.';
 
+-- 040_internal/_required_of.sql
+create function preauth._required_of(tiers jsonb) returns text[]
+language sql stable
+as $$
+  select array(
+    select distinct r.dimension
+    from jsonb_array_elements(tiers) as t (tier)
+    cross join lateral jsonb_each(t.tier -> 'rates') as r (dimension, rate)
+    where r.rate -> 'required' = 'true'
+    order by r.dimension)
+$$;
+comment on function preauth._required_of(jsonb) is 'The dimensions that a ceiling must bound: required in any tier.';
+
+-- 040_internal/_rerate_errors.sql
+create function preauth._rerate_errors(wrong_table bigint, right_table bigint, since timestamptz, until timestamptz, reason text) returns jsonb
+language sql stable
+as $$
+  select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.place), '[]')
+  from (values
+    (1, 'wrong_table', case when wrong_table is null then 'is required' end),
+    (2, 'right_table', case when right_table is null then 'is required' when right_table = wrong_table then 'is the wrong table itself' end),
+    (3, 'since', case when since is null then 'is required' end),
+    (4, 'until', case when until is null then 'is required' when until <= since then 'must be after since' end),
+    (5, 'reason', case when reason is not null then preauth._value_error('text', to_jsonb(reason)) end)
+  ) as c (place, field, message)
+  where c.message is not null
+$$;
+comment on function preauth._rerate_errors(bigint, bigint, timestamptz, timestamptz, text) is 'What is wrong with a call to rerate, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_rerate_refusal.sql
+create function preauth._rerate_refusal(wrong_table bigint, right_table bigint) returns jsonb
+language plpgsql stable
+as $$
+declare
+  unknown bigint;
+  units text[];
+begin
+  select w.id into unknown
+  from unnest(array[wrong_table, right_table]) with ordinality as w (id, place)
+  where not exists (select from preauth.price_table as t where t.price_table_id = w.id and t.tiers is not null)
+  order by w.place limit 1;
+  if unknown is not null then
+    return preauth._problem('price_table_unknown', format('There is no price table %s with rates of its own.', unknown));
+  end if;
+  select array_agg(distinct t.unit) into units from preauth.price_table as t where t.price_table_id in (wrong_table, right_table);
+  return case when cardinality(units) > 1 then preauth._malformed(preauth._error('right_table', format('is in another unit: %s', array_to_string(units, ', ')))) end;
+end
+$$;
+comment on function preauth._rerate_refusal(bigint, bigint) is 'The problem with two tables between which a spend is to be rerated; null when there is none.';
+
+-- 040_internal/_rerate_summary.sql
+create function preauth._rerate_summary(reratings preauth._rerating[]) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object('events', coalesce(sum(a.events), 0), 'before', coalesce(sum(a.before), 0), 'after', coalesce(sum(a.after), 0),
+    'difference', coalesce(sum(a.after - a.before), 0),
+    'accounts', coalesce(jsonb_agg(jsonb_build_object('account_id', a.account_id, 'events', a.events, 'before', a.before, 'after', a.after,
+      'difference', a.after - a.before) order by a.account_id), '[]'))
+  from (select f.account_id, count(*) as events, sum(f.before) as before, sum(f.after) as after from unnest(reratings) as f group by f.account_id) as a
+$$;
+comment on function preauth._rerate_summary(preauth._rerating[]) is 'What reratings change, in all and by the account that spent, in the unit of the tables.';
+
+-- 040_internal/_rerated_windows.sql
+create function preauth._rerated_windows(reratings preauth._rerating[], unit text) returns table (window_id bigint, difference bigint)
+language sql stable
+as $$
+  select l.window_id, sum(f.after - f.before)::bigint
+  from unnest(reratings) as f
+  join preauth.hold_line as l on l.request_id = f.request_id and l.account_id = f.account_id and l.state = 'settled'
+  join preauth.budget_window as w on w.window_id = l.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id
+  where b.unit = _rerated_windows.unit
+  group by l.window_id
+  having sum(f.after - f.before) <> 0
+$$;
+comment on function preauth._rerated_windows(preauth._rerating[], text) is 'The windows that rerated spends were settled on, and by how much each moves, in the unit.';
+
+-- 040_internal/_reratings.sql
+create function preauth._reratings(wrong_table bigint, tariff preauth._tariff, since timestamptz, until timestamptz) returns preauth._rerating[]
+language sql stable
+as $$
+  select array(
+    select row(u.request_id, u.account_id, coalesce((last.detail ->> 'after')::bigint, (u.amounts ->> tariff.unit)::bigint), p.amount::bigint, p.unpriced)::preauth._rerating
+    from preauth.usage_event as u
+    left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id
+    left join lateral (
+      select e.detail from preauth.reservation_event as e
+      where e.request_id = u.request_id and e.account_id = u.account_id and e.event = 'rerated' and e.detail ->> 'unit' = tariff.unit
+      order by e.event_id desc limit 1
+    ) as last on true
+    cross join lateral preauth._price(tariff, u.usage, u.outcome = 'expired' or r.call = 'charge' and not r.body ? 'usage') as p
+    where u.window_id is null and u.occurred_at >= since and u.occurred_at < until and u.cost ? tariff.unit
+      and coalesce((last.detail ->> 'right_table')::bigint = wrong_table, wrong_table = any (u.price_table_ids))
+    order by u.account_id, u.request_id)
+$$;
+comment on function preauth._reratings(bigint, preauth._tariff, timestamptz, timestamptz) is
+  'Every spend from since until before until that was priced by the wrong table, and by no other since, priced by the right one.';
+
 -- 040_internal/_reservation_json.sql
 create function preauth._reservation_json(r preauth.reservation, at timestamptz) returns jsonb
 language sql stable
@@ -3308,7 +4488,8 @@ as $$
   select jsonb_build_object(
     'request_id', r.request_id, 'account_id', r.account_id, 'call', r.call,
     'decision', case when r.denial is null then 'authorized' else 'denied' end,
-    'state', preauth._state_at(r, at), 'model', r.model, 'chosen_alternative', nullif(r.option_no, 0) - 1, 'price_table_id', null,
+    'state', preauth._state_at(r, at), 'model', r.model, 'chosen_alternative', nullif(r.option_no, 0) - 1, 'price_table_id', r.price_table_ids[1],
+    'price_table_ids', to_jsonb(coalesce(r.price_table_ids, '{}')), 'max_usage', preauth._option_counts(r.body, r.option_no),
     'amounts', preauth._chosen_amounts(r), 'lines', preauth._reservation_lines(r, at),
     'created_at', preauth._time(r.created_at), 'expires_at', preauth._time(r.expires_at), 'on_expiry', r.on_expiry,
     'session_id', r.body -> 'session_id', 'labels', coalesce(r.body -> 'labels', '{}'),
@@ -3334,13 +4515,13 @@ comment on function preauth._reservation_lines(preauth.reservation, timestamptz)
 
 -- 040_internal/_reserve_answers.sql
 create function preauth._reserve_answers(
-  asks preauth._ask[], routes preauth._route[], route_of integer[], slots preauth._slot[], reserved bigint[],
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], reserved bigint[],
   rulings preauth._ruling[], lines preauth._line[], recorded integer[], at timestamptz)
 returns preauth._answer[]
 language plpgsql stable
 as $$
 declare
-  answers preauth._answer[] := '{}';
+  answers preauth._answer[] := array[]::preauth._answer[];
   all_recorded boolean := cardinality(recorded) = cardinality(rulings);
   from_line integer := 1;
   to_line integer;
@@ -3349,7 +4530,7 @@ begin
     to_line := preauth._last_line(lines, n, from_line);
     answers := answers || case
       when rulings[n].verdict = 'authorized' and (all_recorded or n = any (recorded))
-        then preauth._fresh_authorization(asks[n], rulings[n], routes[route_of[n]], slots, lines, from_line, to_line, at)
+        then preauth._fresh_authorization(asks[n], rulings[n], quotes[quote_of[n] + rulings[n].option_no], routes[route_of[n]], slots, lines, from_line, to_line, at)
       else preauth._other_answer(asks[n], rulings[n], routes[route_of[n]], slots, reserved, all_recorded or n = any (recorded), at)
     end;
     from_line := to_line + 1;
@@ -3357,7 +4538,7 @@ begin
   return answers;
 end
 $$;
-comment on function preauth._reserve_answers(preauth._ask[], preauth._route[], integer[], preauth._slot[], bigint[], preauth._ruling[], preauth._line[], integer[], timestamptz) is
+comment on function preauth._reserve_answers(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], preauth._ruling[], preauth._line[], integer[], timestamptz) is
   'The answers of a batch, in the order of its items.';
 
 -- 040_internal/_reserve_batch.sql
@@ -3393,12 +4574,18 @@ create function preauth._respond(answer preauth._answer) returns jsonb
 language plpgsql
 as $$
 begin
-  if current_setting('request.method', true) is not null then
-    perform set_config('response.status', answer.status::text, true);
-    perform set_config('response.headers', (
-      select coalesce(json_agg(json_build_object(h.key, h.value)), '[]') from json_each_text(answer.headers) as h)::text, true);
+  if coalesce(current_setting('request.method', true), '') = '' then
+    return answer.body::jsonb;
   end if;
-  return answer.body::jsonb;
+  perform set_config('response.status', answer.status::text, true);
+  perform set_config('response.headers', (
+    select json_agg(json_build_object(h.key, h.value))
+    from (
+      select * from json_each_text(answer.headers)
+      union all
+      select 'Content-Type', case when answer.status < 400 then 'application/json; charset=utf-8' else 'application/problem+json' end
+    ) as h)::text, true);
+  return preauth._with_client_error(answer.body::jsonb);
 end
 $$;
 comment on function preauth._respond(preauth._answer) is 'The body of a single call''s answer. Under PostgREST (which sets request.method) status and headers are set too.';
@@ -3416,6 +4603,27 @@ begin
 end
 $$;
 comment on function preauth._retire_budget(bigint, text, text) is 'A budget stops applying to new calls; its windows and what they hold stay.';
+
+-- 040_internal/_revoke_statements.sql
+create function preauth._revoke_statements() returns setof text
+language sql stable
+as $$
+  select distinct pg_catalog.format('revoke all on %s %s from %s', case t.class when 'view' then 'table' else t.class end, t.name,
+    case g.grantee when 0 then 'public' else pg_catalog.quote_ident(r.rolname) end)
+  from preauth._things() as t
+  cross join lateral pg_catalog.aclexplode(t.acl) as g
+  left join pg_catalog.pg_roles as r on r.oid = g.grantee
+  where (g.grantee = 0 or r.rolname in ('preauth_service', 'preauth_audit', 'anon', 'authenticated', 'service_role'))
+    and not (t.schema = 'preauth_api' and t.class in ('function', 'view') and coalesce(r.rolname = any (preauth._audience(t.short_name)), false))
+    and not (t.class = 'schema' and t.schema = 'preauth_api' and coalesce(r.rolname <> 'anon', false))
+$$;
+comment on function preauth._revoke_statements() is 'What takes from everyone, and from the roles that preauth._audience speaks of, each right that it does not give them.';
+
+-- 040_internal/_room.sql
+create function preauth._room(slot preauth._slot, reserved bigint) returns bigint
+language sql stable
+as $$ select slot.capacity - slot.settled - reserved $$;
+comment on function preauth._room(preauth._slot, bigint) is 'The most that a decision may add to a slot now, in its unit.';
 
 -- 040_internal/_route_keys.sql
 create function preauth._route_keys(asks preauth._ask[], out account_ids text[], out models text[], out route_of integer[])
@@ -3447,7 +4655,8 @@ comment on function preauth._route_keys(preauth._ask[]) is
   'The accounts and models whose routes a batch needs: one for each run of items with the same, and one for each option of an item with alternatives. route_of: where the first option of item n is (its k-th alternative k places further); null when it may not ask.';
 
 -- 040_internal/_routes.sql
-create function preauth._routes(asks preauth._ask[], out routes preauth._route[], out route_of integer[], out opened text[], out worked_out text[])
+create function preauth._routes(
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], out routes preauth._route[], out route_of integer[], out opened text[], out worked_out text[])
 language plpgsql
 as $$
 declare
@@ -3460,12 +4669,32 @@ begin
   if not preauth._are_made(routes) then
     worked_out := keys.account_ids;
     opened := preauth._open_accounts(keys.account_ids, at);
-    routes := preauth._make_routes(asks, keys.account_ids, keys.models, route_of, at);
+    routes := preauth._make_routes(asks, quotes, quote_of, keys.account_ids, keys.models, route_of, at);
   end if;
 end
 $$;
-comment on function preauth._routes(preauth._ask[]) is
+comment on function preauth._routes(preauth._ask[], preauth._quote[], integer[]) is
   'The routes of a batch and where each item''s are (preauth._route_keys), every window that is needed being made. opened: the accounts that were made for it; worked_out: the accounts whose routes were not kept; null: none.';
+
+-- 040_internal/_scale_of.sql
+create function preauth._scale_of(tiers jsonb) returns numeric
+language plpgsql stable
+as $$
+declare
+  scale numeric := 1;
+  per numeric;
+begin
+  for per in
+    select distinct (r.rate ->> 'per')::numeric
+    from jsonb_array_elements(tiers) as t (tier)
+    cross join lateral jsonb_each(t.tier -> 'rates') as r (dimension, rate)
+  loop
+    scale := lcm(scale, per);
+  end loop;
+  return scale;
+end
+$$;
+comment on function preauth._scale_of(jsonb) is 'The least common multiple of all per: with it as denominator every rate is a whole number.';
 
 -- 040_internal/_settle_charges.sql
 create function preauth._settle_charges(asks preauth._ask[], recorded integer[], rulings preauth._ruling[], at timestamptz) returns void
@@ -3482,13 +4711,16 @@ begin
     select row(l.request_id, l.account_id, l.position, l.window_id, 'settled', l.amount)::preauth._closing
     from unnest(spent) as s (n)
     join preauth.hold_line as l on l.request_id = asks[s.n].request_id and l.account_id = asks[s.n].account_id), at);
-  insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor)
-  select asks[s.n].account_id, asks[s.n].request_id,
-    case when (asks[s.n].body ->> 'record')::boolean then 'recorded_exception' else 'charge' end,
-    asks[s.n].body -> 'amounts', 'completed', at, asks[s.n].actor
-  from unnest(spent) as s (n);
+  insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor, usage, cost, price_table_ids)
+  select r.account_id, r.request_id, case when preauth._is_record(r.body) then 'recorded_exception' else 'charge' end,
+    preauth._chosen_amounts(r), 'completed', at, r.actor, preauth._option_counts(r.body, 0),
+    preauth._held_cost(r.body, 0, r.price_table_ids), r.price_table_ids
+  from unnest(spent) as s (n)
+  join preauth.reservation as r on r.request_id = asks[s.n].request_id and r.account_id = asks[s.n].account_id
+  order by s.n;
   update preauth.reservation as r
-  set state = 'settled', closure = jsonb_build_object('amounts', r.body -> 'amounts')
+  set state = 'settled', closure = jsonb_strip_nulls(jsonb_build_object('amounts', preauth._chosen_amounts(r), 'usage', preauth._option_counts(r.body, 0),
+    'cost', preauth._held_cost(r.body, 0, r.price_table_ids)))
   from unnest(spent) as s (n)
   where r.request_id = asks[s.n].request_id and r.account_id = asks[s.n].account_id;
 end
@@ -3512,7 +4744,7 @@ begin
     to_line := to_line + 1;
     spent := preauth._spent(amounts, holdings[to_line].unit);
     missing_unit := least(missing_unit, case when spent is null then holdings[to_line].unit end);
-    exceeds := exceeds or coalesce(spent > holdings[to_line].amount, false) and holdings[to_line].overage = 'reject'
+    exceeds := exceeds or preauth._overage(ask, holdings[to_line].unit, holdings[to_line].amount, spent) > 0 and holdings[to_line].overage = 'reject'
       and holdings[to_line].state = 'held' and not coalesce(holdings[to_line].lapses_at <= at, false);
     uncountable := uncountable
       or holdings[to_line].state <> 'settled' and coalesce(holdings[to_line].window_settled + spent > preauth._most_counted(), false);
@@ -3524,14 +4756,20 @@ $$;
 comment on function preauth._settle_finding(preauth._ask, preauth.reservation, integer, preauth._holding[], integer, timestamptz) is
   'What becomes of a settle call: its verdict (preauth._settle_verdict), the amounts to settle, the unit it does not tell, and where its hold lines, which begin at from_line, end.';
 
+-- 040_internal/_settle_problem.sql
+create function preauth._settle_problem(ask preauth._ask, missing_unit text) returns jsonb
+language sql stable
+as $$ select coalesce(ask.body -> 'priced' -> 'refused', ask.body -> 'priced' -> 'problems' -> missing_unit) $$;
+comment on function preauth._settle_problem(preauth._ask, text) is 'Why a usage cannot be settled: it cannot be priced, or the unit it does not tell has no price. {code, …}; null: it can, as far as prices go.';
+
 -- 040_internal/_settle_round.sql
 create function preauth._settle_round(asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
 language plpgsql
 as $$
 declare
-  answers preauth._answer[] := '{}';
-  ready preauth._ask[] := '{}';
-  closings preauth._closing[] := '{}';
+  answers preauth._answer[] := array[]::preauth._answer[];
+  ready preauth._ask[] := array[]::preauth._ask[];
+  closings preauth._closing[] := array[]::preauth._closing[];
   holdings preauth._holding[];
   f record;
   from_line integer := 1;
@@ -3541,6 +4779,7 @@ begin
     perform preauth._expire(asks, 'charge', at);
     held := preauth._held(asks);
   end if;
+  asks := preauth._with_costs(asks, held);
   holdings := preauth._holdings(asks);
   for k in 1 .. cardinality(asks) loop
     f := preauth._settle_finding(asks[k], held[k], k, holdings, from_line, at);
@@ -3588,7 +4827,9 @@ as $$
       case state when 'settled' then 'already_settled' when 'released' then 'already_released' when 'lapsed' then 'hold_lapsed'
         when 'overage_review' then 'settlement_exceeds_hold' when 'unknown' then case when r.state = 'unknown' then 'replay' else 'mark_unknown' end
         else 'mark_unknown' end
-    when state = 'settled' then case when r.closure -> 'amounts' = amounts then 'replay' else 'settlement_conflict' end
+    when state = 'settled' then case when r.closure -> 'amounts' = amounts
+      and (not ask.body ? 'usage' or not r.closure ? 'usage' or r.closure -> 'usage' = ask.body -> 'usage') then 'replay' else 'settlement_conflict' end
+    when ask.body ? 'priced' and preauth._settle_problem(ask, missing_unit) is not null then preauth._settle_problem(ask, missing_unit) ->> 'code'
     when missing_unit is not null then 'amount_missing'
     when ask.call = 'resolve' then 'settle'
     when state = 'overage_review' then 'settlement_exceeds_hold'
@@ -3600,15 +4841,15 @@ comment on function preauth._settle_verdict(preauth._ask, preauth.reservation, t
   'settle, replay, mark_unknown, mark_exceeding (a refused overage that a person must resolve), or the code of a refusal: the rows 4 to 10 and 15 of docs/state-machine.md.';
 
 -- 040_internal/_settled_line_text.sql
-create function preauth._settled_line_text(line preauth._closed) returns text
+create function preauth._settled_line_text(line preauth._closed, overage bigint) returns text
 language sql stable
 as $$
   select format('{"budget": "%s", "scope": "%s", "unit": "%s", "window": "%s", "held": %s, "amount": %s, "overage": %s%s}',
-    line.budget, line.scope, line.unit, line.window_key, line.amount, line.settled_amount, greatest(line.settled_amount - line.amount, 0),
+    line.budget, line.scope, line.unit, line.window_key, line.amount, line.settled_amount, overage,
     case when line.scope = line.account_id then format(', "settled": %s, "reserved": %s, "available": %s', line.settled_after, line.reserved_after,
       coalesce((line.limit_after - line.settled_after - line.reserved_after)::text, 'null')) else '' end)
 $$;
-comment on function preauth._settled_line_text(preauth._closed) is 'A line of a settlement as JSON text, with its window''s figures only where that is the account''s own. preauth._hold_line_text says why nothing needs escaping.';
+comment on function preauth._settled_line_text(preauth._closed, bigint) is 'A line of a settlement as JSON text, with its window''s figures only where that is the account''s own. preauth._hold_line_text says why nothing needs escaping.';
 
 -- 040_internal/_settlement.sql
 create function preauth._settlement(ask preauth._ask, closed preauth._closed[], from_line integer, to_line integer, at timestamptz) returns jsonb
@@ -3620,21 +4861,23 @@ declare
   late boolean := false;
 begin
   for k in from_line .. to_line loop
-    lines := lines || case when k > from_line then ', ' else '' end || preauth._settled_line_text(closed[k]);
-    if closed[k].settled_amount > closed[k].amount then
+    lines := lines || case when k > from_line then ', ' else '' end || preauth._settled_line_text(closed[k], preauth._overage(ask, closed[k].unit, closed[k].amount, closed[k].settled_amount));
+    if preauth._overage(ask, closed[k].unit, closed[k].amount, closed[k].settled_amount) > 0 then
       overage := overage || case when overage <> '' then ', ' else '' end
-        || format('"%s": %s', closed[k].unit, closed[k].settled_amount - closed[k].amount);
+        || format('"%s": %s', closed[k].unit, preauth._overage(ask, closed[k].unit, closed[k].amount, closed[k].settled_amount));
     end if;
     late := late or closed[k].late and closed[k].unit <> 'open_holds';
   end loop;
   return format('{"request_id": "%s", "account_id": "%s", "state": "settled", "outcome": "%s", "amounts": %s, "lines": [%s], "overage": {%s}, '
-      '"late": %s, "settled_at": "%s", "replayed": false%s}',
+      '"late": %s, "settled_at": "%s", "replayed": false%s%s}',
     ask.request_id, ask.account_id, coalesce(ask.body ->> 'outcome', 'completed'), ask.body -> 'amounts', lines, overage,
-    late::text, preauth._time(at), case when ask.call = 'resolve' then format(', "resolved": true, "action": %s', ask.body -> 'action') else '' end)::jsonb;
+    late::text, preauth._time(at), case when ask.call = 'resolve' then format(', "resolved": true, "action": %s', ask.body -> 'action') else '' end,
+    case when ask.body ? 'usage' then format(', "usage": %s, "cost": %s, "price_table_id": %s', ask.body -> 'usage',
+      coalesce(ask.body -> 'priced' -> 'cost', 'null'), coalesce(ask.body -> 'priced' -> 'price_table_ids' -> 0, 'null')) else '' end)::jsonb;
 end
 $$;
 comment on function preauth._settlement(preauth._ask, preauth._closed[], integer, integer, timestamptz) is
-  'The answer to a settlement whose lines are closed from from_line to to_line; overage: {unit: amount above the hold}; late: a hold was gone.';
+  'The answer to a settlement whose lines are closed from from_line to to_line; overage: {unit: amount} that was not authorized (preauth._overage); late: a hold was gone.';
 
 -- 040_internal/_shape_errors.sql
 create function preauth._shape_errors(call text, item jsonb) returns jsonb
@@ -3658,6 +4901,27 @@ begin
 end
 $$;
 comment on function preauth._shape_errors(text, jsonb) is 'Everything malformed in one item of a call, as [{path, message}]; null when nothing is.';
+
+-- 040_internal/_shares.sql
+create function preauth._shares(tariff preauth._tariff, counts jsonb, is_ceiling boolean) returns jsonb
+language sql stable
+as $$
+  with parts as (
+    select d.place, d.dimension,
+      coalesce((counts -> d.dimension)::numeric, case when d.dimension = 'requests' then 1 end)
+        * case when is_ceiling then tariff.bounds[t.tier][d.place] else tariff.rates[t.tier][d.place] end as part
+    from unnest(tariff.dimensions) with ordinality as d (dimension, place)
+    cross join (select preauth._tier_of(tariff, counts) as tier) as t
+  ), sums as (
+    select p.place, p.dimension, p.part, sum(p.part) over (order by p.place) as so_far
+    from parts as p where p.part is not null
+  )
+  select coalesce(jsonb_object_agg(s.dimension,
+    div(s.so_far + tariff.scale - 1, tariff.scale) - div(s.so_far - s.part + tariff.scale - 1, tariff.scale)), '{}')
+  from sums as s
+$$;
+comment on function preauth._shares(preauth._tariff, jsonb, boolean) is
+  'The cost of well-priced counts by dimension, in the tariff''s unit: whole numbers that add up to preauth._price, each within one of its exact share.';
 
 -- 040_internal/_shortage_reason.sql
 create function preauth._shortage_reason(slot preauth._slot, required bigint) returns text
@@ -3727,32 +4991,199 @@ language plpgsql
 as $$
 declare
   way record;
+  quoted record;
   locked record;
   decided record;
   rulings preauth._ruling[];
   recorded integer[];
   at timestamptz;
 begin
-  way := preauth._routes(asks);
+  quoted := preauth._quotes(asks);
+  way := preauth._routes(asks, quoted.quotes, quoted.quote_of);
   locked := preauth._lock_slots(way.routes);
   at := preauth._now();
-  decided := preauth._decide(asks, way.routes, way.route_of, locked.slots, locked.slot_ids, at, locked.reserved);
+  decided := preauth._decide(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, locked.slot_ids, at, locked.reserved);
   rulings := decided.rulings;
   if cardinality(way.opened) > 0 then
     perform preauth._close_unused_accounts(way.opened, asks, rulings);
   end if;
   if preauth._has_denial(rulings) then
-    rulings := preauth._prove_denials(asks, way.routes, way.route_of, locked.slots, locked.slot_ids, decided.reserved, decided.lines, at, rulings);
+    rulings := preauth._prove_denials(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, locked.slot_ids, decided.reserved, decided.lines, at, rulings);
   end if;
-  recorded := preauth._record(asks, rulings, decided.lines, locked.slots, at);
+  recorded := preauth._record(asks, quoted.quotes, quoted.quote_of, rulings, decided.lines, locked.slots, at);
   if way.worked_out is not null and cardinality(recorded) > 0 then
     perform preauth._keep_routes(way.worked_out, at);
   end if;
-  return preauth._reserve_answers(asks, way.routes, way.route_of, locked.slots, decided.reserved, rulings, decided.lines, recorded, at);
+  return preauth._reserve_answers(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, decided.reserved, rulings, decided.lines, recorded, at);
 end
 $$;
 comment on function preauth._take(preauth._ask[]) is
-  'Takes a batch of reserve or charge calls, numbered 1, 2, 3, …: find windows, lock them once in order, decide in order, record, answer in order.';
+  'Takes a batch of reserve or charge calls, numbered 1, 2, 3, …: price, find windows, lock them once in order, decide in order, record, answer in order.';
+
+-- 040_internal/_tariffs.sql
+create function preauth._tariffs(names text[], at timestamptz) returns preauth._tariff[]
+language sql stable
+as $$
+  select array(
+    select row(found.asked, t.price_table_id, t.unit, t.scale, t.dimensions, t.thresholds, t.rates, t.bounds, t.required)::preauth._tariff
+    from (
+      select distinct on (p.name, p.unit) p.name as asked, p.unit, p.price_table_id, p.alias_of
+      from preauth.price_table as p
+      where p.name = any (names) and p.effective_from <= at and p.published_at <= at
+      order by p.name, p.unit, p.effective_from desc
+    ) as found
+    cross join lateral (
+      select p.* from preauth.price_table as p
+      where p.name = coalesce(found.alias_of, found.asked) and p.unit = found.unit and p.effective_from <= at and p.published_at <= at
+      order by p.effective_from desc limit 1
+    ) as t
+    where t.tiers is not null
+    order by found.asked, t.unit <> 'usd_nano', t.unit)
+$$;
+comment on function preauth._tariffs(text[], timestamptz) is 'By which tables models of these names are priced at an instant, as far as was published by then: one a unit, usd_nano first; aliases are followed once.';
+
+-- 040_internal/_tariffs_of.sql
+create function preauth._tariffs_of(price_table_ids bigint[]) returns preauth._tariff[]
+language sql stable
+as $$
+  select array(
+    select row(p.name, p.price_table_id, p.unit, p.scale, p.dimensions, p.thresholds, p.rates, p.bounds, p.required)::preauth._tariff
+    from preauth.price_table as p
+    where p.price_table_id = any (price_table_ids) and p.tiers is not null
+    order by p.unit <> 'usd_nano', p.unit)
+$$;
+comment on function preauth._tariffs_of(bigint[]) is 'These price tables, whatever is in effect now.';
+
+-- 040_internal/_things.sql
+create function preauth._things() returns table (class text, schema text, name text, short_name text, owner oid, acl aclitem[])
+language sql stable
+as $$
+  with space as (
+    select n.oid, n.nspname, n.nspowner, n.nspacl from pg_catalog.pg_namespace as n where n.nspname in ('preauth', 'preauth_api')
+  )
+  select 'schema', s.nspname, pg_catalog.quote_ident(s.nspname), s.nspname, s.nspowner, coalesce(s.nspacl, pg_catalog.acldefault('n', s.nspowner))
+  from space as s
+  union all
+  select case c.relkind when 'v' then 'view' else 'table' end, s.nspname, pg_catalog.format('%I.%I', s.nspname, c.relname), c.relname, c.relowner,
+    coalesce(c.relacl, pg_catalog.acldefault('r', c.relowner))
+  from pg_catalog.pg_class as c
+  join space as s on s.oid = c.relnamespace
+  where c.relkind in ('r', 'p', 'v')
+  union all
+  select 'type', s.nspname, pg_catalog.format('%I.%I', s.nspname, t.typname), t.typname, t.typowner,
+    coalesce(t.typacl, pg_catalog.acldefault('T', t.typowner))
+  from pg_catalog.pg_type as t
+  join space as s on s.oid = t.typnamespace
+  where t.typtype in ('d', 'e', 'r') or t.typtype = 'c' and exists (select from pg_catalog.pg_class as c where c.oid = t.typrelid and c.relkind = 'c')
+  union all
+  select 'function', s.nspname, pg_catalog.format('%I.%I(%s)', s.nspname, p.proname, pg_catalog.pg_get_function_identity_arguments(p.oid)),
+    p.proname, p.proowner, coalesce(p.proacl, pg_catalog.acldefault('f', p.proowner))
+  from pg_catalog.pg_proc as p
+  join space as s on s.oid = p.pronamespace
+$$;
+comment on function preauth._things() is
+  'Every schema, table, view, type and function of the ledger, with its owner and who was granted what. Sequences belong to identity columns and go with their tables.';
+
+-- 040_internal/_tier_errors.sql
+create function preauth._tier_errors(path text, tier jsonb, unit text) returns jsonb
+language plpgsql stable
+as $$
+declare
+  errors jsonb := '[]';
+begin
+  if jsonb_typeof(tier) <> 'object' then
+    return preauth._error(path, 'must be an object {above_input_tokens, rates}');
+  end if;
+  select coalesce(jsonb_agg(preauth._error(path || '.' || f.name, 'is not a field of a tier') -> 0), '[]') into errors
+  from jsonb_object_keys(tier - array['above_input_tokens', 'rates']) as f (name);
+  if preauth._is_amount(tier -> 'above_input_tokens') is not true then
+    errors := errors || preauth._error(path || '.above_input_tokens', 'must be a whole number from 0 to 9007199254740991');
+  end if;
+  return errors || preauth._rates_errors(path || '.rates', tier -> 'rates', unit);
+end
+$$;
+comment on function preauth._tier_errors(text, jsonb, text) is 'What is wrong with one tier by itself, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_tier_of.sql
+create function preauth._tier_of(tariff preauth._tariff, counts jsonb) returns integer
+language plpgsql stable
+as $$
+declare
+  input numeric := 0;
+begin
+  if cardinality(tariff.thresholds) = 1 then
+    return 1;
+  end if;
+  for d in 1 .. cardinality(tariff.dimensions) loop
+    if counts ? tariff.dimensions[d] and (tariff.dimensions[d] = 'prompt_tokens' or preauth._dimension_side(tariff.dimensions[d]) = 'input') then
+      input := input + (counts -> tariff.dimensions[d])::numeric;
+    end if;
+  end loop;
+  for tier in reverse cardinality(tariff.thresholds) .. 2 loop
+    if input > tariff.thresholds[tier] then
+      return tier;
+    end if;
+  end loop;
+  return 1;
+end
+$$;
+comment on function preauth._tier_of(preauth._tariff, jsonb) is 'The tier of so many counts: the last that begins below their total input.';
+
+-- 040_internal/_tier_order_errors.sql
+create function preauth._tier_order_errors(path text, tiers jsonb) returns jsonb
+language sql stable
+as $$
+  select coalesce(jsonb_agg(preauth._error(path || '.' || c.place - 1 || '.' || c.field, c.message) -> 0 order by c.place, c.field), '[]')
+  from (
+    select t.place, f.field, f.message
+    from (
+      select w.place, (w.tier ->> 'above_input_tokens')::bigint as above, lag((w.tier ->> 'above_input_tokens')::bigint) over (order by w.place) as before,
+        array(select jsonb_object_keys(w.tier -> 'rates') order by 1) = array(select jsonb_object_keys(tiers -> 0 -> 'rates') order by 1) as alike
+      from jsonb_array_elements(tiers) with ordinality as w (tier, place)
+    ) as t
+    cross join lateral (values
+      ('above_input_tokens', case when t.place = 1 and t.above <> 0 then 'must be 0: the first tier begins there'
+        when t.above <= t.before then 'overlaps the tier before it' end),
+      ('rates', case when not t.alike then 'must price the same dimensions as the first tier' end)
+    ) as f (field, message)
+  ) as c
+  where c.message is not null
+$$;
+comment on function preauth._tier_order_errors(text, jsonb) is 'What is wrong with well-formed tiers as a whole: they begin at 0, ascend, and price the same dimensions; as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_tiers_errors.sql
+create function preauth._tiers_errors(path text, tiers jsonb, unit text) returns jsonb
+language plpgsql stable
+as $$
+declare
+  errors jsonb;
+begin
+  if jsonb_typeof(tiers) is distinct from 'array' or jsonb_array_length(tiers) not between 1 and 16 then
+    return preauth._error(path, 'must be an array of 1 to 16 tiers');
+  end if;
+  select coalesce(jsonb_agg(e.error), '[]') into errors
+  from jsonb_array_elements(tiers) with ordinality as t (tier, place)
+  cross join lateral jsonb_array_elements(preauth._tier_errors(path || '.' || t.place - 1, t.tier, unit)) as e (error);
+  return case when errors <> '[]' then errors else preauth._tier_order_errors(path, tiers) end;
+end
+$$;
+comment on function preauth._tiers_errors(text, jsonb, text) is 'What is wrong with tiers, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_tiers_of.sql
+create function preauth._tiers_of(body jsonb, unit text) returns jsonb
+language sql stable
+as $$
+  select jsonb_agg(jsonb_build_object('above_input_tokens', t.tier -> 'above_input_tokens', 'rates', (
+      select jsonb_object_agg(r.dimension, jsonb_build_object(
+        preauth._rate_field(unit), r.rate -> preauth._rate_field(unit),
+        'per', r.rate -> 'per',
+        'required', coalesce(nullif(r.rate -> 'required', 'null'),
+          to_jsonb(r.dimension in ('input_tokens', 'output_tokens') and r.rate -> preauth._rate_field(unit) <> '0'))))
+      from jsonb_each(t.tier -> 'rates') as r (dimension, rate))) order by t.place)
+  from jsonb_array_elements(coalesce(nullif(body -> 'tiers', 'null'),
+    jsonb_build_array(jsonb_build_object('above_input_tokens', 0, 'rates', body -> 'rates')))) with ordinality as t (tier, place)
+$$;
+comment on function preauth._tiers_of(jsonb, text) is 'The tiers of a well-formed price table with defaults written out; rates alone are one tier.';
 
 -- 040_internal/_time.sql
 create function preauth._time(instant timestamptz) returns text
@@ -3780,6 +5211,46 @@ as $$
 $$;
 comment on function preauth._timeline(preauth.reservation) is 'Everything that happened to a reservation, in order: the decision, transitions, spend.';
 
+-- 040_internal/_token_count.sql
+create function preauth._token_count(counts jsonb) returns numeric
+language sql stable
+as $$ select coalesce(sum(c.value::numeric), 0) from jsonb_each(counts) as c where c.key like '%\_tokens' $$;
+comment on function preauth._token_count(jsonb) is 'All tokens among {dimension: count}: what a budget of tokens counts.';
+
+-- 040_internal/_unbounded.sql
+create function preauth._unbounded(dimensions text[], bounds jsonb) returns text
+language sql stable
+as $$
+  select min(d.dimension) from unnest(dimensions) as d (dimension) where not preauth._is_bounded(d.dimension, bounds)
+$$;
+comment on function preauth._unbounded(text[], jsonb) is 'The first of these dimensions that max_usage does not bound; null when all are bounded.';
+
+-- 040_internal/_unbounded_amounts.sql
+create function preauth._unbounded_amounts(tariffs preauth._tariff[], usage jsonb, bounds jsonb, told jsonb) returns jsonb
+language plpgsql stable
+as $$
+declare
+  free jsonb := (
+    select jsonb_object_agg(c.key, c.value) from jsonb_each(usage) as c
+    where c.value <> '0' and not preauth._is_bounded(c.key, bounds));
+  amounts jsonb;
+begin
+  if free is null then
+    return null;
+  end if;
+  select jsonb_object_agg(t.unit, div(s.total + t.scale - 1, t.scale)) into amounts
+  from unnest(tariffs) as t
+  cross join lateral (
+    select sum((free -> d.dimension)::numeric * t.rates[preauth._tier_of(t, usage)][d.place]) as total
+    from unnest(t.dimensions) with ordinality as d (dimension, place)
+    where free ? d.dimension
+  ) as s;
+  return (jsonb_build_object('tokens', preauth._token_count(free)) || coalesce(amounts, '{}')) - array(select jsonb_object_keys(coalesce(told, '{}')));
+end
+$$;
+comment on function preauth._unbounded_amounts(preauth._tariff[], jsonb, jsonb, jsonb) is
+  '{unit: amount} of the usage in dimensions that max_usage did not bound: nobody authorized it, so it counts as overage. Null when there is none.';
+
 -- 040_internal/_unknown_body.sql
 create function preauth._unknown_body(r preauth.reservation) returns jsonb
 language sql stable
@@ -3790,7 +5261,9 @@ $$;
 comment on function preauth._unknown_body(preauth.reservation) is 'The reply to a settlement whose outcome is unknown.';
 
 -- 040_internal/_unopened.sql
-create function preauth._unopened(asks preauth._ask[], routes preauth._route[], route_of integer[]) returns table (account_id text, model text)
+create function preauth._unopened(
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[])
+returns table (account_id text, model text)
 language plpgsql stable
 as $$
 begin
@@ -3800,14 +5273,13 @@ begin
     cross join lateral generate_series(0, preauth._last_option(a.body)) as o (option_no)
     cross join lateral (select (routes[route_of[a.n] + o.option_no]).*) as r
     where array_position(r.window_ids, null) is not null
-      and not exists (
-        select from unnest(r.units, r.hard) as u (unit, hard)
-        where u.hard and preauth._amount_of(preauth._option_amounts(a.body, o.option_no), u.unit) is null
-          and not coalesce((a.body ->> 'record')::boolean, false));
+      and (preauth._is_record(a.body) or not preauth._is_untold(row(r.*)::preauth._route,
+        case when quote_of[a.n] is null then preauth._option_amounts(a.body, o.option_no) else quotes[quote_of[a.n] + o.option_no].amounts end,
+        quotes[quote_of[a.n] + o.option_no].problems));
 end
 $$;
-comment on function preauth._unopened(preauth._ask[], preauth._route[], integer[]) is
-  'The accounts and models with windows that are not made yet and are needed; a request that will be refused because a hard budget''s amount is missing makes none.';
+comment on function preauth._unopened(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[]) is
+  'The accounts and models with windows that are not made yet and are needed; a request that will be refused because what it asks of a budget cannot be told makes none.';
 
 -- 040_internal/_value_error.sql
 create function preauth._value_error(kind text, value jsonb) returns text
@@ -3831,6 +5303,12 @@ as $$
   end
 $$;
 comment on function preauth._value_error(text, jsonb) is 'What is wrong with a value of a kind; null when nothing is.';
+
+-- 040_internal/_variant_of.sql
+create function preauth._variant_of(model text) returns text
+language sql immutable
+as $$ select substring(model from ':(batch|flex|priority)$') $$;
+comment on function preauth._variant_of(text) is 'The variant that a name ends in; null where it ends in none.';
 
 -- 040_internal/_verify_admissions.sql
 create function preauth._verify_admissions() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
@@ -3856,6 +5334,26 @@ as $$
 $$;
 comment on function preauth._verify_admissions() is
   'Hard windows whose decisions let in more than the limit. Late charges, overages and recorded exceptions are no decisions; windows corrected or once not hard are left out.';
+
+-- 040_internal/_verify_costs.sql
+create function preauth._verify_costs() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+language sql stable
+as $$
+  select 'cost_is_what_its_price_table_says', u.account_id, null::bigint, u.request_id,
+    jsonb_build_object('cost', w.shares, 'amount', w.amount)::text, jsonb_build_object('cost', c.shares, 'amount', u.amounts -> c.unit)::text
+  from preauth.usage_event as u
+  cross join lateral jsonb_each(u.cost) as c (unit, shares)
+  left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id
+  left join lateral (
+    select preauth._shares(t, u.usage, k.is_ceiling) as shares, preauth._price_amount(t, u.usage, k.is_ceiling) as amount
+    from unnest(preauth._tariffs_of(u.price_table_ids)) as t
+    cross join (select coalesce(u.outcome = 'expired' or r.call = 'charge' and not r.body ? 'usage', false) as is_ceiling) as k
+    where t.unit = c.unit
+    offset 0  -- so that each is worked out once
+  ) as w on true
+  where w.shares is distinct from c.shares or w.amount is distinct from (u.amounts ->> c.unit)::numeric
+$$;
+comment on function preauth._verify_costs() is 'Works out each priced spend once more by its own price tables; the mismatches, in the unit.';
 
 -- 040_internal/_verify_lines.sql
 create function preauth._verify_lines() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
@@ -3974,7 +5472,7 @@ create function preauth._wanted(route preauth._route, places integer[], amounts 
 language plpgsql stable
 as $$
 declare
-  wanted bigint[] := '{}';
+  wanted bigint[] := array[]::bigint[];
 begin
   for k in 1 .. coalesce(cardinality(route.units), 0) loop
     wanted := wanted || case when places[k] is not null or route.window_ids[k] is null then preauth._amount_of(amounts, route.units[k]) end;
@@ -4076,6 +5574,76 @@ as $$
 $$;
 comment on function preauth._with_amounts(preauth._ask, jsonb) is 'The ask with its amounts written out.';
 
+-- 040_internal/_with_client_error.sql
+create function preauth._with_client_error(body jsonb) returns jsonb
+language sql stable
+as $$
+  select case
+    when body ? 'type' and jsonb_typeof(body -> 'status') = 'number' then body || jsonb_build_object(
+      'message', body -> 'detail', 'code', substring(body ->> 'type' from '[^/]*$'), 'details', body, 'hint', null)
+    else body
+  end
+$$;
+comment on function preauth._with_client_error(jsonb) is
+  'A problem with the members that PostgREST''s clients make an error of (message, code, details, hint): some of them drop all others, so details is the problem itself.';
+
+-- 040_internal/_with_cost.sql
+create function preauth._with_cost(ask preauth._ask, r preauth.reservation, tariffs preauth._tariff[]) returns preauth._ask
+language plpgsql stable
+as $$
+declare
+  usage jsonb := ask.body -> 'usage';
+  told jsonb := ask.body -> 'amounts';
+  quote preauth._quote := preauth._quote(tariffs, null, usage, false, told);
+  bounds jsonb := preauth._option_counts(r.body, r.option_no);
+begin
+  if quote.problems -> 'usd_nano' ->> 'code' = 'price_missing' then
+    quote.problems := quote.problems || jsonb_build_object('usd_nano', jsonb_build_object('code', 'price_missing', 'model', r.model));
+  end if;
+  ask.body := ask.body || jsonb_build_object('amounts', quote.amounts, 'priced', jsonb_strip_nulls(jsonb_build_object(
+    'price_table_ids', to_jsonb(quote.price_table_ids),
+    'problems', quote.problems,
+    'refused', (select p.value from jsonb_each(quote.problems) as p where p.value ->> 'code' <> 'price_missing' and not coalesce(told, '{}') ? p.key order by p.key limit 1),
+    'cost', case when quote.price_table_ids is not null then preauth._cost_of(tariffs, usage, false, told) end,
+    'unbounded', case when bounds is not null then preauth._unbounded_amounts(tariffs, usage, bounds, told) end)));
+  return ask;
+end
+$$;
+comment on function preauth._with_cost(preauth._ask, preauth.reservation, preauth._tariff[]) is
+  'A settlement with the amounts that its usage comes to by the reservation''s own tariffs, and what is to be kept of that: priced {price_table_ids, cost, unbounded, problems, refused: the problem that nothing makes good}.';
+
+-- 040_internal/_with_costs.sql
+create function preauth._with_costs(asks preauth._ask[], held preauth.reservation[]) returns preauth._ask[]
+language plpgsql stable
+as $$
+declare
+  is_any boolean := false;
+  ids bigint[] := '{}';
+  tariffs preauth._tariff[];
+begin
+  for k in 1 .. cardinality(asks) loop
+    if asks[k].body ? 'usage' then
+      is_any := true;
+      ids := ids || held[k].price_table_ids;
+    elsif asks[k].body ->> 'action' = 'accept_overage' then
+      asks[k].body := asks[k].body || jsonb_strip_nulls(jsonb_build_object('usage', held[k].closure -> 'usage', 'priced', held[k].closure -> 'priced'));
+    end if;
+  end loop;
+  if not is_any then
+    return asks;
+  end if;
+  tariffs := preauth._tariffs_of(ids);
+  for k in 1 .. cardinality(asks) loop
+    if asks[k].body ? 'usage' and asks[k].body ->> 'action' is distinct from 'accept_overage' then
+      asks[k] := preauth._with_cost(asks[k], held[k], preauth._own_tariffs(held[k], tariffs));
+    end if;
+  end loop;
+  return asks;
+end
+$$;
+comment on function preauth._with_costs(preauth._ask[], preauth.reservation[]) is
+  'Settlements with what their usage costs, by the tables of the reservations that they are for (held: of the same place); one that accepts an overage has what was refused.';
+
 -- 040_internal/_with_retry_after.sql
 create function preauth._with_retry_after(headers json, denial jsonb) returns json
 language sql stable
@@ -4086,6 +5654,21 @@ as $$
   end)::json
 $$;
 comment on function preauth._with_retry_after(json, jsonb) is 'A denial''s headers: Retry-After is retry_after_ms in whole seconds, rounded up.';
+
+-- 040_internal/_with_tokens.sql
+create function preauth._with_tokens(quote preauth._quote, tokens numeric, told jsonb) returns preauth._quote
+language sql stable
+as $$
+  select case
+    when quote.problems @? '$.* ? (@.code == "dimension_unbounded")' then row(quote.amounts || coalesce(told, '{}'), quote.price_table_ids,
+      jsonb_build_object('tokens', jsonb_path_query_first(quote.problems, '$.* ? (@.code == "dimension_unbounded")')) || quote.problems)::preauth._quote
+    when tokens > 9007199254740991 then row(quote.amounts || coalesce(told, '{}'), quote.price_table_ids,
+      quote.problems || '{"tokens": {"code": "amount_out_of_range", "unit": "tokens"}}')::preauth._quote
+    else row(jsonb_build_object('tokens', tokens) || quote.amounts || coalesce(told, '{}'), quote.price_table_ids, quote.problems)::preauth._quote
+  end
+$$;
+comment on function preauth._with_tokens(preauth._quote, numeric, jsonb) is
+  'A quote with its tokens, which nothing bounds where something that must be bounded is not, and with the amounts that the request itself tells.';
 
 -- 040_internal/_with_twins.sql
 create function preauth._with_twins(asks preauth._ask[]) returns preauth._ask[]
@@ -4145,8 +5728,9 @@ create function preauth._write_expiries(due preauth.reservation[], closed preaut
 language plpgsql
 as $$
 begin
-  insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor)
-  select r.account_id, r.request_id, 'settlement', preauth._chosen_amounts(r), 'expired', at, 'expiry'
+  insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor, usage, cost, price_table_ids)
+  select r.account_id, r.request_id, 'settlement', preauth._chosen_amounts(r), 'expired', at, 'expiry',
+    preauth._option_counts(r.body, r.option_no), preauth._held_cost(r.body, r.option_no, r.price_table_ids), r.price_table_ids
   from unnest(due) as r where r.on_expiry = 'charge'
   order by r.request_id, r.account_id;
   insert into preauth.reservation_event (request_id, account_id, event, occurred_at, actor)
@@ -4164,13 +5748,42 @@ end
 $$;
 comment on function preauth._write_expiries(preauth.reservation[], preauth._closed[], timestamptz) is 'States and events of expired reservations.';
 
+-- 040_internal/_write_reratings.sql
+create function preauth._write_reratings(reratings preauth._rerating[], wrong_table bigint, right_table bigint, unit text, actor text, reason text) returns void
+language plpgsql
+as $$
+declare
+  at timestamptz;
+begin
+  perform preauth._lock_windows(array(select w.window_id from preauth._rerated_windows(reratings, unit) as w));
+  at := preauth._now();
+  with moved as (
+    select w.difference, c.*
+    from preauth._rerated_windows(reratings, unit) as w
+    cross join lateral preauth._correct_settled(w.window_id, w.difference, at) as c
+  )
+  insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+  select m.account_id, format('rerate:%s:%s:%s', wrong_table, right_table, gen_random_uuid()), 'adjustment', m.window_id,
+    jsonb_build_object(unit, m.difference), at, coalesce(actor, session_user), coalesce(reason, format('rerated from price table %s to %s', wrong_table, right_table))
+  from moved as m
+  order by m.window_id;
+  insert into preauth.reservation_event (request_id, account_id, event, occurred_at, actor, detail)
+  select f.request_id, f.account_id, 'rerated', at, coalesce(actor, session_user), jsonb_strip_nulls(jsonb_build_object('unit', unit,
+    'wrong_table', wrong_table, 'right_table', right_table, 'before', f.before, 'after', f.after, 'difference', f.after - f.before, 'reason', reason))
+  from unnest(reratings) as f
+  order by f.request_id, f.account_id;
+end
+$$;
+comment on function preauth._write_reratings(preauth._rerating[], bigint, bigint, text, text, text) is
+  'Moves the windows of rerated spends by an adjustment each, and writes down by which table every spend is priced now: that is what keeps it from being rerated twice. Locks the windows.';
+
 -- 040_internal/_write_settlements.sql
 create function preauth._write_settlements(asks preauth._ask[], closed preauth._closed[], at timestamptz) returns preauth._answer[]
 language plpgsql
 as $$
 declare
-  answers preauth._answer[] := '{}';
-  replies jsonb[] := '{}';
+  answers preauth._answer[] := array[]::preauth._answer[];
+  replies jsonb[] := array[]::jsonb[];
   from_line integer := 1;
   to_line integer;
 begin
@@ -4184,10 +5797,12 @@ begin
     from_line := to_line + 1;
   end loop;
   insert into preauth.usage_event
-    (account_id, request_id, kind, amounts, overage, outcome, provider_request_id, occurred_at, actor, reason)
+    (account_id, request_id, kind, amounts, overage, outcome, provider_request_id, occurred_at, actor, reason, usage, cost, price_table_ids)
   select asks[k].account_id, asks[k].request_id, case when (replies[k] ->> 'late')::boolean then 'late_charge' else 'settlement' end,
     asks[k].body -> 'amounts', nullif(replies[k] -> 'overage', '{}'), replies[k] ->> 'outcome', asks[k].body ->> 'provider_request_id',
-    at, asks[k].actor, asks[k].body ->> 'reason'
+    at, asks[k].actor, asks[k].body ->> 'reason', asks[k].body -> 'usage', asks[k].body -> 'priced' -> 'cost',
+    case when asks[k].body -> 'priced' ? 'price_table_ids'
+      then array(select i.id::bigint from jsonb_array_elements_text(asks[k].body -> 'priced' -> 'price_table_ids') as i (id)) end
   from generate_subscripts(asks, 1) as k;
   update preauth.reservation as x
   set state = 'settled', closure = replies[k]
@@ -4205,13 +5820,13 @@ language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
   if not preauth._is_within(account_id, within) then
-    return preauth._problem('forbidden', 'This key is bound to a subtree of accounts that this one is not in.');
+    return preauth._answered(preauth._problem('forbidden', 'This key is bound to a subtree of accounts that this one is not in.'));
   end if;
-  return coalesce(
+  return preauth._answered(coalesce(
     preauth._account_json(account_id) || jsonb_build_object('budgets', (
       select coalesce(jsonb_agg(preauth._budget_json(b) order by b.name), '[]')
       from preauth.budget as b where b.owner = 'account:' || account.account_id and b.retired_at is null and b.unit <> 'open_holds')),
-    preauth._problem('account_unknown', format('Account %s is not known.', account_id)));
+    preauth._problem('account_unknown', format('Account %s is not known.', account_id))));
 end
 $$;
 comment on function preauth_api.account(text, text) is 'An account with its own live budgets. within: the subtree the caller is bound to (null: any).';
@@ -4226,19 +5841,19 @@ declare
 begin
   select a.* into account from preauth.account as a where a.account_id = balance.account_id;
   if account.account_id is null and within is null then
-    return preauth._problem('account_unknown', format('Account %s is not known.', balance.account_id));
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', balance.account_id)));
   end if;
   if within is not null and not coalesce(within = any (account.path), false) then
-    return preauth._problem('forbidden', 'This key is bound to a subtree of accounts that this one is not in.');
+    return preauth._answered(preauth._problem('forbidden', 'This key is bound to a subtree of accounts that this one is not in.'));
   end if;
-  return jsonb_build_object(
+  return preauth._answered(jsonb_build_object(
     'account_id', account.account_id,
     'as_of', preauth._time(at),
     'windows', (
       select coalesce(jsonb_agg(
         preauth._balance_window(b.scope, b.zone, b.budget, audit or b.scope = account.account_id, at)
         order by b.step, (b.budget).model nulls last, (b.budget).unit = 'open_holds', (b.budget).name), '[]')
-      from preauth._budgets_of(account.path) as b));
+      from preauth._budgets_of(account.path) as b)));
 end
 $$;
 comment on function preauth_api.balance(text, boolean, text) is
@@ -4246,7 +5861,7 @@ comment on function preauth_api.balance(text, boolean, text) is
 
 -- 050_api/cancel.sql
 create function preauth_api.cancel(
-  request_id text,
+  request_id text default null,
   account_id text default null)
 returns jsonb
 language plpgsql security definer
@@ -4275,24 +5890,26 @@ comment on function preauth_api.cancel_many(jsonb, text[], text[]) is
 
 -- 050_api/charge.sql
 create function preauth_api.charge(
-  request_id text,
-  account_id text,
+  request_id text default null,
+  account_id text default null,
   amounts jsonb default null,
   model text default null,
   session_id text default null,
   labels jsonb default null,
-  record boolean default null)
+  record boolean default null,
+  max_usage jsonb default null,
+  usage jsonb default null)
 returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
   return preauth._respond((preauth._reserve_batch('charge', jsonb_build_array(jsonb_build_object(
-    'request_id', request_id, 'account_id', account_id, 'amounts', amounts, 'model', model, 'session_id', session_id, 'labels', labels, 'record', record)), null, null))[1]);
+    'request_id', request_id, 'account_id', account_id, 'amounts', amounts, 'model', model, 'session_id', session_id, 'labels', labels, 'record', record, 'max_usage', max_usage, 'usage', usage)), null, null))[1]);
 end
 $$;
-comment on function preauth_api.charge(text, text, jsonb, text, text, jsonb, boolean) is
-  'Spends a known cost in one step: checked as reserve does and settled at once, or denied with nothing charged. record true: it was spent already; it is never refused, and flagged.';
+comment on function preauth_api.charge(text, text, jsonb, text, text, jsonb, boolean, jsonb, jsonb) is
+  'Spends a known cost in one step: checked as reserve does and settled at once, or denied with nothing charged. The cost is told as amounts {unit: amount}, or worked out of usage {dimension: count} (or of max_usage, as reserve does) by the price table of the model. record true: it was spent already; it is never refused, and flagged.';
 
 -- 050_api/charge_many.sql
 create function preauth_api.charge_many(items jsonb, actors text[] default null, within text[] default null)
@@ -4316,16 +5933,16 @@ declare
   made preauth.api_key;
 begin
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   if account_id is not null and not exists (select from preauth.account as a where a.account_id = create_key.account_id) then
-    return preauth._problem('reference_unknown', format('There is no account %s.', account_id), '{"field": "account_id"}');
+    return preauth._answered(preauth._problem('reference_unknown', format('There is no account %s.', account_id), '{"field": "account_id"}'));
   end if;
   insert into preauth.api_key (key_id, name, role, account_id, key_hash, created_at)
   values ('key_' || replace(gen_random_uuid()::text, '-', ''), create_key.name, create_key.role, create_key.account_id, create_key.key_hash, preauth._now())
   returning * into made;
   perform preauth._log_change(actor, 'api_key', made.key_id, null, preauth._key_json(made), null);
-  return preauth._key_json(made);
+  return preauth._answered(preauth._key_json(made));
 end
 $$;
 comment on function preauth_api.create_key(text, text, bytea, text, text) is
@@ -4343,9 +5960,9 @@ begin
   where b.owner = 'account:' || delete_budget.account_id and b.name = delete_budget.name and b.unit <> 'open_holds' and b.retired_at is null
   for update;
   if live is null then
-    return preauth._problem('budget_unknown', format('Account %s has no budget %s.', account_id, name));
+    return preauth._answered(preauth._problem('budget_unknown', format('Account %s has no budget %s.', account_id, name)));
   end if;
-  return jsonb_build_object('account_id', account_id, 'name', name, 'retired_at', preauth._time(preauth._retire_budget(live, actor, reason)));
+  return preauth._answered(jsonb_build_object('account_id', account_id, 'name', name, 'retired_at', preauth._time(preauth._retire_budget(live, actor, reason))));
 end
 $$;
 comment on function preauth_api.delete_budget(text, text, text, text) is 'Retires an account''s own budget: it no longer applies, its history is kept.';
@@ -4373,7 +5990,7 @@ comment on function preauth_api.expire_due(integer) is
 
 -- 050_api/extend.sql
 create function preauth_api.extend(
-  request_id text,
+  request_id text default null,
   ttl_seconds integer default null,
   account_id text default null)
 returns jsonb
@@ -4424,15 +6041,120 @@ end
 $$;
 comment on function preauth_api.keys() is 'All keys, oldest first, revoked ones too.';
 
+-- 050_api/my_balance.sql
+create function preauth_api.my_balance() returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  account_id text := preauth._claimed_account();
+begin
+  if account_id is null then
+    return preauth._answered(preauth._problem('forbidden', 'The token names no account.'));
+  end if;
+  return preauth_api.balance(account_id => account_id, audit => false);
+end
+$$;
+comment on function preauth_api.my_balance() is
+  'The balance of the account that the caller''s JWT names (see preauth._claimed_account), for a signed-in user. 403 forbidden without one. No fill level of shared windows.';
+
+-- 050_api/my_reservations.sql
+create function preauth_api.my_reservations(max_count integer default 50, cursor text default null) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  account_id text := preauth._claimed_account();
+  errors jsonb := preauth._page_errors(max_count, cursor);
+begin
+  if account_id is null then
+    return preauth._answered(preauth._problem('forbidden', 'The token names no account.'));
+  end if;
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  return preauth._answered(preauth._my_reservations(account_id, max_count, cursor));
+end
+$$;
+comment on function preauth_api.my_reservations(integer, text) is
+  'What the account that the caller''s JWT names has asked for, newest first: {account_id, reservations, next_cursor}. max_count: 1 to 500. cursor: the next_cursor of the page before. 403 forbidden without an account.';
+
 -- 050_api/plan.sql
 create function preauth_api.plan(plan_id text) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return coalesce(preauth._plan_json(plan_id), preauth._problem('plan_unknown', format('There is no plan %s.', plan_id)));
+  return preauth._answered(coalesce(preauth._plan_json(plan_id), preauth._problem('plan_unknown', format('There is no plan %s.', plan_id))));
 end
 $$;
 comment on function preauth_api.plan(text) is 'A plan with its live budgets.';
+
+-- 050_api/price_table.sql
+create function preauth_api.price_table(price_table_id bigint) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._answered(coalesce(
+    (select preauth._price_table_json(t) from preauth.price_table as t where t.price_table_id = price_table.price_table_id),
+    preauth._problem('price_table_unknown', format('There is no price table %s.', price_table_id))));
+end
+$$;
+comment on function preauth_api.price_table(bigint) is 'One price table.';
+
+-- 050_api/price_tables.sql
+create function preauth_api.price_tables(model text default null, at timestamptz default null) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (
+    select coalesce(jsonb_agg(preauth._price_table_json(t) order by t.name, t.unit, t.effective_from desc), '[]')
+    from preauth.price_table as t
+    where (price_tables.model is null or t.name = price_tables.model)
+      and (price_tables.at is null or t.effective_from <= price_tables.at and not exists (
+        select from preauth.price_table as later
+        where later.name = t.name and later.unit = t.unit and later.effective_from > t.effective_from and later.effective_from <= price_tables.at)));
+end
+$$;
+comment on function preauth_api.price_tables(text, timestamptz) is
+  'Published price tables and aliases by name, the newest first. model: the name, exactly (model:variant for a variant); null: all. at: only what is in effect then; null: every version, future ones too.';
+
+-- 050_api/publish_price_table.sql
+create function preauth_api.publish_price_table(body jsonb, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  errors jsonb := preauth._price_table_errors(body);
+  name text := preauth._price_table_name(body ->> 'model', body ->> 'variant');
+  unit text := coalesce(body ->> 'unit', 'usd_nano');
+  effective_from timestamptz;
+  tiers jsonb;
+  before preauth.price_table;
+  made preauth.price_table;
+  conflict text;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  lock table preauth.price_table in share row exclusive mode;  -- one publication at a time; nobody who prices waits
+  effective_from := coalesce((body ->> 'effective_from')::timestamptz, preauth._now());
+  tiers := preauth._tiers_of(body, unit);
+  before := preauth._price_table_at(name, unit, effective_from);
+  conflict := preauth._alias_conflict(body, name, unit, effective_from);
+  if conflict is not null or (before.effective_from = effective_from and before.tiers is distinct from tiers) then
+    return preauth._answered(preauth._problem('price_table_conflict', format('%s already says something else from %s on; what is published is never changed, only superseded by a later one.',
+      coalesce(conflict, name), preauth._time(effective_from)), jsonb_build_object('name', coalesce(conflict, name), 'unit', unit)));
+  end if;
+  if before.tiers = tiers and (before.effective_from = effective_from or body ->> 'effective_from' is null) then
+    perform preauth._open_aliases(body, name, unit, effective_from, actor);
+    return preauth._price_table_json(before) || '{"replayed": true}';
+  end if;
+  made := preauth._insert_price_table(body, name, unit, effective_from, tiers, actor);
+  perform preauth._open_aliases(body, name, unit, effective_from, actor);
+  perform preauth._log_change(actor, 'price_table', name, case when before.name is not null then preauth._price_table_json(before) end,
+    preauth._price_table_json(made), body ->> 'reason');
+  return preauth._price_table_json(made) || '{"replayed": false}';
+end
+$$;
+comment on function preauth_api.publish_price_table(jsonb, text) is
+  'Publishes rates of a model from an instant on. body: {model, variant, unit (default usd_nano), effective_from (default now), rates {dimension: {micro_usd, per, required}} or tiers [{above_input_tokens, rates}], source, aliases, reason}; in other units a rate is {amount, per, required}. The same again is replayed; other rates of the same name, unit and instant are a 409 price_table_conflict. Returns the table, or a problem with nothing written.';
 
 -- 050_api/put_account.sql
 create function preauth_api.put_account(account_id text, body jsonb, actor text default null) returns jsonb
@@ -4445,14 +6167,14 @@ declare
   wanted jsonb;
 begin
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   perform preauth._lock_configuration();
   -- the tree is changed by one call at a time; decisions only read it
   lock table preauth.account in share row exclusive mode;
   problem := preauth._account_conflicts(account_id, body);
   if problem is not null then
-    return problem;
+    return preauth._answered(problem);
   end if;
   before := preauth._account_json(account_id);
   wanted := coalesce(before, '{"time_zone": "UTC", "status": "active"}') || body;
@@ -4468,7 +6190,7 @@ begin
   where a.account_id = put_account.account_id;
   perform preauth._put_max_open_holds(account_id, (wanted ->> 'max_open_holds')::integer, actor, body ->> 'reason');
   perform preauth._log_change(actor, 'account', account_id, before, preauth._account_json(account_id), body ->> 'reason');
-  return preauth._account_json(account_id);
+  return preauth._answered(preauth._account_json(account_id));
 end
 $$;
 comment on function preauth_api.put_account(text, jsonb, text) is
@@ -4489,14 +6211,14 @@ begin
     end if;
   end if;
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   perform preauth._lock_configuration();
   perform from preauth.account as a where a.account_id = put_budget.account_id for no key update;
   if not found then
-    return preauth._problem('account_unknown', format('Account %s is not known.', put_budget.account_id));
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', put_budget.account_id)));
   end if;
-  return preauth._put_budget(null, account_id, budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason');
+  return preauth._answered(preauth._put_budget(null, account_id, budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason'));
 end
 $$;
 comment on function preauth_api.put_budget(text, text, jsonb, text) is
@@ -4511,12 +6233,13 @@ declare
   before jsonb;
 begin
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   perform preauth._lock_configuration();
-  insert into preauth.plan (plan_id, created_at) values (put_plan.plan_id, preauth._now()) on conflict do nothing;
+  insert into preauth.plan (plan_id, created_at, unpriced) values (put_plan.plan_id, preauth._now(), 'refuse') on conflict do nothing;
   perform from preauth.plan as p where p.plan_id = put_plan.plan_id for update;
   before := preauth._plan_json(plan_id);
+  update preauth.plan as p set unpriced = coalesce(body ->> 'unpriced', 'refuse') where p.plan_id = put_plan.plan_id;
   perform from preauth.budget as b where b.owner = 'plan:' || put_plan.plan_id and b.retired_at is null order by b.budget_id for update;
   perform preauth._lock_plan_windows(put_plan.plan_id, body -> 'budgets', coalesce(body ->> 'apply', 'now'));
   perform preauth._retire_budget(b.budget_id, actor, body ->> 'reason')
@@ -4525,16 +6248,17 @@ begin
     and b.name not in (select n.budget ->> 'name' from jsonb_array_elements(body -> 'budgets') as n (budget));
   perform preauth._put_budget(put_plan.plan_id, null, n.budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason')
   from jsonb_array_elements(body -> 'budgets') as n (budget);
-  perform preauth._log_change(actor, 'plan', plan_id, nullif(before -> 'budgets', '[]'), preauth._plan_json(plan_id) -> 'budgets', body ->> 'reason');
-  return preauth._plan_json(plan_id);
+  perform preauth._log_change(actor, 'plan', plan_id, case when before -> 'budgets' <> '[]' then before - 'created_at' end,
+    preauth._plan_json(plan_id) - 'created_at', body ->> 'reason');
+  return preauth._answered(preauth._plan_json(plan_id));
 end
 $$;
 comment on function preauth_api.put_plan(text, jsonb, text) is
-  'Makes a plan or replaces its budgets. body: {budgets, apply: now (default) or next_window, reason}. Budgets left out are retired. Returns the plan, or a problem with nothing written.';
+  'Makes a plan or replaces its budgets. body: {budgets, unpriced: refuse (default) or count_only, apply: now (default) or next_window, reason}. Budgets left out are retired. Returns the plan, or a problem with nothing written.';
 
 -- 050_api/release.sql
 create function preauth_api.release(
-  request_id text,
+  request_id text default null,
   reason text default null,
   account_id text default null)
 returns jsonb
@@ -4562,6 +6286,45 @@ $$;
 comment on function preauth_api.release_many(jsonb, text[], text[]) is
   'Many release calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
+-- 050_api/rerate.sql
+create function preauth_api.rerate(
+  wrong_table bigint, right_table bigint, since timestamptz, until timestamptz,
+  confirm boolean default false, reason text default null, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  errors jsonb := preauth._rerate_errors(wrong_table, right_table, since, until, reason);
+  refusal jsonb;
+  tariff preauth._tariff;
+  reratings preauth._rerating[];
+  unpriced text;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  -- one rerating of a table at a time; nobody who prices waits
+  perform from preauth.price_table as t where t.price_table_id in (wrong_table, right_table) order by t.price_table_id for no key update;
+  refusal := preauth._rerate_refusal(wrong_table, right_table);
+  if refusal is not null then
+    return preauth._answered(refusal);
+  end if;
+  tariff := (preauth._tariffs_of(array[right_table]))[1];
+  reratings := preauth._reratings(wrong_table, tariff, since, until);
+  select min(f.unpriced) into unpriced from unnest(reratings) as f;
+  if unpriced is not null then
+    return preauth._answered(preauth._problem('dimension_unpriced', format('Price table %s has no rate for %s.', right_table, unpriced),
+      jsonb_build_object('price_table_id', right_table, 'dimension', unpriced)));
+  end if;
+  if coalesce(confirm, false) then
+    perform preauth._write_reratings(reratings, wrong_table, right_table, tariff.unit, actor, reason);
+  end if;
+  return jsonb_build_object('wrong_table', wrong_table, 'right_table', right_table, 'unit', tariff.unit, 'since', preauth._time(since),
+    'until', preauth._time(until), 'confirmed', coalesce(confirm, false)) || preauth._rerate_summary(reratings);
+end
+$$;
+comment on function preauth_api.rerate(bigint, bigint, timestamptz, timestamptz, boolean, text, text) is
+  'Prices what was spent from since until before until by the wrong table once more, by the right one, and tells the difference by account, in the tables'' unit. confirm: each window moves by an adjustment. What is rerated is not rerated again: the same call then finds nothing to do.';
+
 -- 050_api/reservation.sql
 create function preauth_api.reservation(request_id text, account_id text default null, within text default null) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
@@ -4575,10 +6338,10 @@ begin
   located := preauth._located(asks);
   refused := located.refused;
   held := preauth._held(located.asks);
-  return case
+  return preauth._answered(case
     when held[1].request_id is not null then preauth._reservation_json(held[1], preauth._now())
     else coalesce((refused[1]).body::jsonb, preauth._lifecycle_refusal(asks[1], 'reservation_unknown'))
-  end;
+  end);
 end
 $$;
 comment on function preauth_api.reservation(text, text, text) is
@@ -4586,26 +6349,27 @@ comment on function preauth_api.reservation(text, text, text) is
 
 -- 050_api/reserve.sql
 create function preauth_api.reserve(
-  request_id text,
-  account_id text,
+  request_id text default null,
+  account_id text default null,
   amounts jsonb default null,
   model text default null,
   ttl_seconds integer default null,
   alternatives jsonb default null,
   session_id text default null,
   labels jsonb default null,
-  dry_run boolean default null)
+  dry_run boolean default null,
+  max_usage jsonb default null)
 returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
   return preauth._respond((preauth._reserve_batch('reserve', jsonb_build_array(jsonb_build_object(
-    'request_id', request_id, 'account_id', account_id, 'amounts', amounts, 'model', model, 'ttl_seconds', ttl_seconds, 'alternatives', alternatives, 'session_id', session_id, 'labels', labels, 'dry_run', dry_run)), null, null))[1]);
+    'request_id', request_id, 'account_id', account_id, 'amounts', amounts, 'model', model, 'ttl_seconds', ttl_seconds, 'alternatives', alternatives, 'session_id', session_id, 'labels', labels, 'dry_run', dry_run, 'max_usage', max_usage)), null, null))[1]);
 end
 $$;
-comment on function preauth_api.reserve(text, text, jsonb, text, integer, jsonb, text, jsonb, boolean) is
-  'Authorizes a spend of up to amounts, or denies it: holds on every budget that applies, or on none. amounts: {unit: ceiling}, whole numbers. ttl_seconds: 1 to 86400, default 120. alternatives: [{model, amounts}] tried in order. Returns the authorization (decision authorized) or the denial (decision denied, with the status, the budget and its figures); a refusal has no decision and writes nothing. The same request_id again gives the same answer, replayed.';
+comment on function preauth_api.reserve(text, text, jsonb, text, integer, jsonb, text, jsonb, boolean, jsonb) is
+  'Authorizes a spend of up to amounts, or denies it: holds on every budget that applies, or on none. amounts: {unit: ceiling}, whole numbers; or max_usage: {dimension: upper bound}, of which the price table of the model makes the ceilings in money and whose tokens are added up; or both. ttl_seconds: 1 to 86400, default 120. alternatives: [{model, max_usage, amounts}] tried in order. Returns the authorization (decision authorized) or the denial (decision denied, with the status, the budget and its figures); a refusal has no decision and writes nothing. The same request_id again gives the same answer, replayed.';
 
 -- 050_api/reserve_many.sql
 create function preauth_api.reserve_many(items jsonb, actors text[] default null, within text[] default null)
@@ -4622,22 +6386,23 @@ comment on function preauth_api.reserve_many(jsonb, text[], text[]) is
 
 -- 050_api/resolve.sql
 create function preauth_api.resolve(
-  request_id text,
+  request_id text default null,
   action text default null,
   reason text default null,
   account_id text default null,
-  amounts jsonb default null)
+  amounts jsonb default null,
+  usage jsonb default null)
 returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
   return preauth._respond((preauth._lifecycle_batch('resolve', jsonb_build_array(jsonb_build_object(
-    'request_id', request_id, 'action', action, 'reason', reason, 'account_id', account_id, 'amounts', amounts)), null, null))[1]);
+    'request_id', request_id, 'action', action, 'reason', reason, 'account_id', account_id, 'amounts', amounts, 'usage', usage)), null, null))[1]);
 end
 $$;
-comment on function preauth_api.resolve(text, text, text, text, jsonb) is
-  'A person ends a hold that is unknown or under overage review. action: settle (with amounts), release, or accept_overage (charge what was refused). reason is required and kept.';
+comment on function preauth_api.resolve(text, text, text, text, jsonb, jsonb) is
+  'A person ends a hold that is unknown or under overage review. action: settle (with amounts or usage), release, or accept_overage (charge what was refused). reason is required and kept.';
 
 -- 050_api/resolve_many.sql
 create function preauth_api.resolve_many(items jsonb, actors text[] default null, within text[] default null)
@@ -4652,6 +6417,16 @@ $$;
 comment on function preauth_api.resolve_many(jsonb, text[], text[]) is
   'Many resolve calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
+-- 050_api/revision.sql
+create function preauth_api.revision() returns text
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (select v.version_num from preauth.alembic_version as v);
+end
+$$;
+comment on function preauth_api.revision() is 'The revision of the schema, for a service that asks whether it fits.';
+
 -- 050_api/revoke_key.sql
 create function preauth_api.revoke_key(key_id text, actor text default null) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -4662,33 +6437,34 @@ declare
 begin
   select k.* into before from preauth.api_key as k where k.key_id = revoke_key.key_id for update;
   if before.key_id is null then
-    return preauth._problem('key_unknown', format('There is no key %s.', revoke_key.key_id));
+    return preauth._answered(preauth._problem('key_unknown', format('There is no key %s.', revoke_key.key_id)));
   end if;
   update preauth.api_key as k set revoked_at = coalesce(k.revoked_at, preauth._now()) where k.key_id = revoke_key.key_id returning k.* into after;
   perform preauth._log_change(actor, 'api_key', after.key_id, preauth._key_json(before), preauth._key_json(after), null);
-  return preauth._key_json(after);
+  return preauth._answered(preauth._key_json(after));
 end
 $$;
 comment on function preauth_api.revoke_key(text, text) is 'Stops a key from working; again, nothing changes.';
 
 -- 050_api/settle.sql
 create function preauth_api.settle(
-  request_id text,
+  request_id text default null,
   amounts jsonb default null,
   account_id text default null,
   provider_request_id text default null,
-  outcome text default null)
+  outcome text default null,
+  usage jsonb default null)
 returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
   return preauth._respond((preauth._lifecycle_batch('settle', jsonb_build_array(jsonb_build_object(
-    'request_id', request_id, 'amounts', amounts, 'account_id', account_id, 'provider_request_id', provider_request_id, 'outcome', outcome)), null, null))[1]);
+    'request_id', request_id, 'amounts', amounts, 'account_id', account_id, 'provider_request_id', provider_request_id, 'outcome', outcome, 'usage', usage)), null, null))[1]);
 end
 $$;
-comment on function preauth_api.settle(text, jsonb, text, text, text) is
-  'Replaces a hold by what was really spent, exactly once. amounts: {unit: actual} for every unit held. outcome: completed (default), interrupted, or unknown (no amounts; the hold is kept). The same usage again gives the first reply, replayed; other usage is a 409 settlement_conflict.';
+comment on function preauth_api.settle(text, jsonb, text, text, text, jsonb) is
+  'Replaces a hold by what was really spent, exactly once. amounts: {unit: actual} for every unit held; or usage: {dimension: count}, of which the reservation''s own price table makes the cost, whatever was published since; what is in neither is refused, never free. outcome: completed (default), interrupted, or unknown (no amounts; the hold is kept). The same usage again gives the first reply, replayed; other usage is a 409 settlement_conflict.';
 
 -- 050_api/settle_many.sql
 create function preauth_api.settle_many(items jsonb, actors text[] default null, within text[] default null)
@@ -4714,7 +6490,8 @@ begin
     union all select * from preauth._verify_reservations()
     union all select * from preauth._verify_lines()
     union all select * from preauth._verify_tree()
-    union all select * from preauth._verify_routes();
+    union all select * from preauth._verify_routes()
+    union all select * from preauth._verify_costs();
 end
 $$;
 comment on function preauth_api.verify() is 'Recomputes the whole ledger from its rows, from one snapshot, and returns each mismatch: none, or a page for the owner.';
@@ -4725,10 +6502,7 @@ create trigger account_changed after update on preauth.account for each statemen
 create trigger budget_changed after insert or update or delete on preauth.budget for each statement execute function preauth._raise_version();
 
 -- 090_grants.sql
--- Functions are executable by everyone until that is taken away.
-revoke all on all functions in schema preauth from public;
-revoke all on all functions in schema preauth_api from public;
-revoke all on schema preauth from public;
-revoke all on schema preauth_api from public;
+select preauth._lock_down();
 
+insert into preauth.alembic_version (version_num) values ('0004');
 commit;

@@ -3,7 +3,7 @@ create function preauth._asks(call text, items jsonb, actors text[], within text
 language plpgsql stable
 as $$
 declare
-  asks preauth._ask[] := '{}';
+  asks preauth._ask[] := array[]::preauth._ask[];
   item jsonb;
   errors jsonb;
 begin

@@ -3,7 +3,7 @@ create function preauth._close_lines(closings preauth._closing[], at timestamptz
 language plpgsql
 as $$
 declare
-  closed preauth._closed[] := '{}';
+  closed preauth._closed[] := array[]::preauth._closed[];
   lines preauth.hold_line[];
   tallies preauth._tally[];
   ids bigint[];

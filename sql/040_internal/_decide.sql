@@ -5,7 +5,7 @@ language plpgsql
 as $$
 declare
   known integer[] := preauth._known(asks);
-  looked_back bigint[] := '{}';
+  looked_back bigint[] := array[]::bigint[];
   at_route integer := 0;
   route preauth._route;
   places integer[];

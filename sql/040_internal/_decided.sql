@@ -2,7 +2,7 @@ create function preauth._decided(rulings preauth._ruling[]) returns integer[]
 language plpgsql stable
 as $$
 declare
-  decided integer[] := '{}';
+  decided integer[] := array[]::integer[];
 begin
   for n in 1 .. cardinality(rulings) loop
     if rulings[n].verdict = 'authorized' or rulings[n].denial is not null then

@@ -2,7 +2,7 @@ create function preauth._lifecycle_rounds(call text, asks preauth._ask[], held p
 language plpgsql
 as $$
 declare
-  answers preauth._answer[] := '{}';
+  answers preauth._answer[] := array[]::preauth._answer[];
   turn preauth._ask[];
 begin
   if not preauth._has_twin(asks) then

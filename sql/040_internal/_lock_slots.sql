@@ -2,7 +2,7 @@ create function preauth._lock_slots(routes preauth._route[], out slots preauth._
 language plpgsql
 as $$
 declare
-  window_ids bigint[] := '{}';
+  window_ids bigint[] := array[]::bigint[];
 begin
   for k in 1 .. cardinality(routes) loop
     window_ids := window_ids || routes[k].window_ids;

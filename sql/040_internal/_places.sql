@@ -2,7 +2,7 @@ create function preauth._places(route preauth._route, slot_ids bigint[], call te
 language plpgsql stable
 as $$
 declare
-  places integer[] := '{}';
+  places integer[] := array[]::integer[];
 begin
   for k in 1 .. coalesce(cardinality(route.window_ids), 0) loop
     places := places || case when call = 'charge' and route.units[k] = 'open_holds' then null else array_position(slot_ids, route.window_ids[k]) end;

@@ -3,8 +3,8 @@ language plpgsql
 as $$
 declare
   answers preauth._answer[] := array_fill(null::preauth._answer, array[cardinality(asks)]);
-  rest preauth._ask[] := '{}';
-  places integer[] := '{}';
+  rest preauth._ask[] := array[]::preauth._ask[];
+  places integer[] := array[]::integer[];
   taken preauth._answer[];
 begin
   for n in 1 .. cardinality(asks) loop

@@ -5,7 +5,7 @@ returns preauth._answer[]
 language plpgsql stable
 as $$
 declare
-  answers preauth._answer[] := '{}';
+  answers preauth._answer[] := array[]::preauth._answer[];
   all_recorded boolean := cardinality(recorded) = cardinality(rulings);
   from_line integer := 1;
   to_line integer;

@@ -2,9 +2,9 @@ create function preauth._settle_round(asks preauth._ask[], held preauth.reservat
 language plpgsql
 as $$
 declare
-  answers preauth._answer[] := '{}';
-  ready preauth._ask[] := '{}';
-  closings preauth._closing[] := '{}';
+  answers preauth._answer[] := array[]::preauth._answer[];
+  ready preauth._ask[] := array[]::preauth._ask[];
+  closings preauth._closing[] := array[]::preauth._closing[];
   holdings preauth._holding[];
   f record;
   from_line integer := 1;

@@ -2,7 +2,7 @@ create function preauth._wanted(route preauth._route, places integer[], amounts 
 language plpgsql stable
 as $$
 declare
-  wanted bigint[] := '{}';
+  wanted bigint[] := array[]::bigint[];
 begin
   for k in 1 .. coalesce(cardinality(route.units), 0) loop
     wanted := wanted || case when places[k] is not null or route.window_ids[k] is null then preauth._amount_of(amounts, route.units[k]) end;

@@ -2,8 +2,8 @@ create function preauth._write_settlements(asks preauth._ask[], closed preauth._
 language plpgsql
 as $$
 declare
-  answers preauth._answer[] := '{}';
-  replies jsonb[] := '{}';
+  answers preauth._answer[] := array[]::preauth._answer[];
+  replies jsonb[] := array[]::jsonb[];
   from_line integer := 1;
   to_line integer;
 begin

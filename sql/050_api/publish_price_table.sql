@@ -12,7 +12,7 @@ declare
   conflict text;
 begin
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   lock table preauth.price_table in share row exclusive mode;  -- one publication at a time; nobody who prices waits
   effective_from := coalesce((body ->> 'effective_from')::timestamptz, preauth._now());
@@ -20,8 +20,8 @@ begin
   before := preauth._price_table_at(name, unit, effective_from);
   conflict := preauth._alias_conflict(body, name, unit, effective_from);
   if conflict is not null or (before.effective_from = effective_from and before.tiers is distinct from tiers) then
-    return preauth._problem('price_table_conflict', format('%s already says something else from %s on; what is published is never changed, only superseded by a later one.',
-      coalesce(conflict, name), preauth._time(effective_from)), jsonb_build_object('name', coalesce(conflict, name), 'unit', unit));
+    return preauth._answered(preauth._problem('price_table_conflict', format('%s already says something else from %s on; what is published is never changed, only superseded by a later one.',
+      coalesce(conflict, name), preauth._time(effective_from)), jsonb_build_object('name', coalesce(conflict, name), 'unit', unit)));
   end if;
   if before.tiers = tiers and (before.effective_from = effective_from or body ->> 'effective_from' is null) then
     perform preauth._open_aliases(body, name, unit, effective_from, actor);

@@ -6,7 +6,7 @@ declare
   before jsonb;
 begin
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   perform preauth._lock_configuration();
   insert into preauth.plan (plan_id, created_at, unpriced) values (put_plan.plan_id, preauth._now(), 'refuse') on conflict do nothing;
@@ -23,7 +23,7 @@ begin
   from jsonb_array_elements(body -> 'budgets') as n (budget);
   perform preauth._log_change(actor, 'plan', plan_id, case when before -> 'budgets' <> '[]' then before - 'created_at' end,
     preauth._plan_json(plan_id) - 'created_at', body ->> 'reason');
-  return preauth._plan_json(plan_id);
+  return preauth._answered(preauth._plan_json(plan_id));
 end
 $$;
 comment on function preauth_api.put_plan(text, jsonb, text) is

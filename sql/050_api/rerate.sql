@@ -11,20 +11,20 @@ declare
   unpriced text;
 begin
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   -- one rerating of a table at a time; nobody who prices waits
   perform from preauth.price_table as t where t.price_table_id in (wrong_table, right_table) order by t.price_table_id for no key update;
   refusal := preauth._rerate_refusal(wrong_table, right_table);
   if refusal is not null then
-    return refusal;
+    return preauth._answered(refusal);
   end if;
   tariff := (preauth._tariffs_of(array[right_table]))[1];
   reratings := preauth._reratings(wrong_table, tariff, since, until);
   select min(f.unpriced) into unpriced from unnest(reratings) as f;
   if unpriced is not null then
-    return preauth._problem('dimension_unpriced', format('Price table %s has no rate for %s.', right_table, unpriced),
-      jsonb_build_object('price_table_id', right_table, 'dimension', unpriced));
+    return preauth._answered(preauth._problem('dimension_unpriced', format('Price table %s has no rate for %s.', right_table, unpriced),
+      jsonb_build_object('price_table_id', right_table, 'dimension', unpriced)));
   end if;
   if coalesce(confirm, false) then
     perform preauth._write_reratings(reratings, wrong_table, right_table, tariff.unit, actor, reason);

@@ -10,10 +10,10 @@ begin
   located := preauth._located(asks);
   refused := located.refused;
   held := preauth._held(located.asks);
-  return case
+  return preauth._answered(case
     when held[1].request_id is not null then preauth._reservation_json(held[1], preauth._now())
     else coalesce((refused[1]).body::jsonb, preauth._lifecycle_refusal(asks[1], 'reservation_unknown'))
-  end;
+  end);
 end
 $$;
 comment on function preauth_api.reservation(text, text, text) is

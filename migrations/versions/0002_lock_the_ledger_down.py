@@ -1,4 +1,4 @@
-"""Routes are kept."""
+"""Lock the ledger down."""
 
 from service.migrate import run_file
 
@@ -7,4 +7,4 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
-    run_file("0002_routes_are_kept.sql")
+    run_file("0002_lock_the_ledger_down.sql")

@@ -126,7 +126,7 @@ CREATE OR REPLACE FUNCTION preauth._asks(call text, items jsonb, actors text[], 
  STABLE
 AS $function$
 declare
-  asks preauth._ask[] := '{}';
+  asks preauth._ask[] := array[]::preauth._ask[];
   item jsonb;
   errors jsonb;
 begin
@@ -184,7 +184,7 @@ CREATE OR REPLACE FUNCTION preauth._close_lines(closings preauth._closing[], at 
  LANGUAGE plpgsql
 AS $function$
 declare
-  closed preauth._closed[] := '{}';
+  closed preauth._closed[] := array[]::preauth._closed[];
   lines preauth.hold_line[];
   tallies preauth._tally[];
   ids bigint[];
@@ -254,7 +254,7 @@ CREATE OR REPLACE FUNCTION preauth._decide(asks preauth._ask[], routes preauth._
 AS $function$
 declare
   known integer[] := preauth._known(asks);
-  looked_back bigint[] := '{}';
+  looked_back bigint[] := array[]::bigint[];
   at_route integer := 0;
   route preauth._route;
   places integer[];
@@ -320,7 +320,7 @@ CREATE OR REPLACE FUNCTION preauth._decided(rulings preauth._ruling[])
  STABLE
 AS $function$
 declare
-  decided integer[] := '{}';
+  decided integer[] := array[]::integer[];
 begin
   for n in 1 .. cardinality(rulings) loop
     if rulings[n].verdict = 'authorized' or rulings[n].denial is not null then
@@ -832,7 +832,7 @@ CREATE OR REPLACE FUNCTION preauth._lifecycle_rounds(call text, asks preauth._as
  LANGUAGE plpgsql
 AS $function$
 declare
-  answers preauth._answer[] := '{}';
+  answers preauth._answer[] := array[]::preauth._answer[];
   turn preauth._ask[];
 begin
   if not preauth._has_twin(asks) then
@@ -958,7 +958,7 @@ CREATE OR REPLACE FUNCTION preauth._lock_slots(routes preauth._route[], OUT slot
  LANGUAGE plpgsql
 AS $function$
 declare
-  window_ids bigint[] := '{}';
+  window_ids bigint[] := array[]::bigint[];
 begin
   for k in 1 .. cardinality(routes) loop
     window_ids := window_ids || routes[k].window_ids;
@@ -1167,7 +1167,7 @@ CREATE OR REPLACE FUNCTION preauth._places(route preauth._route, slot_ids bigint
  STABLE
 AS $function$
 declare
-  places integer[] := '{}';
+  places integer[] := array[]::integer[];
 begin
   for k in 1 .. coalesce(cardinality(route.window_ids), 0) loop
     places := places || case when call = 'charge' and route.units[k] = 'open_holds' then null else array_position(slot_ids, route.window_ids[k]) end;
@@ -1272,8 +1272,6 @@ $function$;
 CREATE OR REPLACE FUNCTION preauth._raise_version()
  RETURNS trigger
  LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   update preauth.configuration set version = version + 1;
@@ -1357,8 +1355,8 @@ CREATE OR REPLACE FUNCTION preauth._rehearse_some(asks preauth._ask[])
 AS $function$
 declare
   answers preauth._answer[] := array_fill(null::preauth._answer, array[cardinality(asks)]);
-  rest preauth._ask[] := '{}';
-  places integer[] := '{}';
+  rest preauth._ask[] := array[]::preauth._ask[];
+  places integer[] := array[]::integer[];
   taken preauth._answer[];
 begin
   for n in 1 .. cardinality(asks) loop
@@ -1441,7 +1439,7 @@ CREATE OR REPLACE FUNCTION preauth._reserve_answers(asks preauth._ask[], routes 
  STABLE
 AS $function$
 declare
-  answers preauth._answer[] := '{}';
+  answers preauth._answer[] := array[]::preauth._answer[];
   all_recorded boolean := cardinality(recorded) = cardinality(rulings);
   from_line integer := 1;
   to_line integer;
@@ -1590,9 +1588,9 @@ CREATE OR REPLACE FUNCTION preauth._settle_round(asks preauth._ask[], held preau
  LANGUAGE plpgsql
 AS $function$
 declare
-  answers preauth._answer[] := '{}';
-  ready preauth._ask[] := '{}';
-  closings preauth._closing[] := '{}';
+  answers preauth._answer[] := array[]::preauth._answer[];
+  ready preauth._ask[] := array[]::preauth._ask[];
+  closings preauth._closing[] := array[]::preauth._closing[];
   holdings preauth._holding[];
   f record;
   from_line integer := 1;
@@ -1784,7 +1782,7 @@ CREATE OR REPLACE FUNCTION preauth._wanted(route preauth._route, places integer[
  STABLE
 AS $function$
 declare
-  wanted bigint[] := '{}';
+  wanted bigint[] := array[]::bigint[];
 begin
   for k in 1 .. coalesce(cardinality(route.units), 0) loop
     wanted := wanted || case when places[k] is not null or route.window_ids[k] is null then preauth._amount_of(amounts, route.units[k]) end;
@@ -1873,8 +1871,8 @@ CREATE OR REPLACE FUNCTION preauth._write_settlements(asks preauth._ask[], close
  LANGUAGE plpgsql
 AS $function$
 declare
-  answers preauth._answer[] := '{}';
-  replies jsonb[] := '{}';
+  answers preauth._answer[] := array[]::preauth._answer[];
+  replies jsonb[] := array[]::jsonb[];
   from_line integer := 1;
   to_line integer;
 begin
@@ -1901,7 +1899,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth_api.cancel(request_id text, account_id text DEFAULT NULL::text)
+CREATE OR REPLACE FUNCTION preauth_api.cancel(request_id text DEFAULT NULL::text, account_id text DEFAULT NULL::text)
  RETURNS jsonb
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1934,7 +1932,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth_api.charge(request_id text, account_id text, amounts jsonb DEFAULT NULL::jsonb, model text DEFAULT NULL::text, session_id text DEFAULT NULL::text, labels jsonb DEFAULT NULL::jsonb, record boolean DEFAULT NULL::boolean)
+CREATE OR REPLACE FUNCTION preauth_api.charge(request_id text DEFAULT NULL::text, account_id text DEFAULT NULL::text, amounts jsonb DEFAULT NULL::jsonb, model text DEFAULT NULL::text, session_id text DEFAULT NULL::text, labels jsonb DEFAULT NULL::jsonb, record boolean DEFAULT NULL::boolean)
  RETURNS jsonb
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1981,9 +1979,9 @@ begin
   where b.owner = 'account:' || delete_budget.account_id and b.name = delete_budget.name and b.unit <> 'open_holds' and b.retired_at is null
   for update;
   if live is null then
-    return preauth._problem('budget_unknown', format('Account %s has no budget %s.', account_id, name));
+    return preauth._answered(preauth._problem('budget_unknown', format('Account %s has no budget %s.', account_id, name)));
   end if;
-  return jsonb_build_object('account_id', account_id, 'name', name, 'retired_at', preauth._time(preauth._retire_budget(live, actor, reason)));
+  return preauth._answered(jsonb_build_object('account_id', account_id, 'name', name, 'retired_at', preauth._time(preauth._retire_budget(live, actor, reason))));
 end
 $function$;
 
@@ -2012,7 +2010,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth_api.extend(request_id text, ttl_seconds integer DEFAULT NULL::integer, account_id text DEFAULT NULL::text)
+CREATE OR REPLACE FUNCTION preauth_api.extend(request_id text DEFAULT NULL::text, ttl_seconds integer DEFAULT NULL::integer, account_id text DEFAULT NULL::text)
  RETURNS jsonb
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -2058,14 +2056,14 @@ declare
   wanted jsonb;
 begin
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   perform preauth._lock_configuration();
   -- the tree is changed by one call at a time; decisions only read it
   lock table preauth.account in share row exclusive mode;
   problem := preauth._account_conflicts(account_id, body);
   if problem is not null then
-    return problem;
+    return preauth._answered(problem);
   end if;
   before := preauth._account_json(account_id);
   wanted := coalesce(before, '{"time_zone": "UTC", "status": "active"}') || body;
@@ -2081,7 +2079,7 @@ begin
   where a.account_id = put_account.account_id;
   perform preauth._put_max_open_holds(account_id, (wanted ->> 'max_open_holds')::integer, actor, body ->> 'reason');
   perform preauth._log_change(actor, 'account', account_id, before, preauth._account_json(account_id), body ->> 'reason');
-  return preauth._account_json(account_id);
+  return preauth._answered(preauth._account_json(account_id));
 end
 $function$;
 
@@ -2102,14 +2100,14 @@ begin
     end if;
   end if;
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   perform preauth._lock_configuration();
   perform from preauth.account as a where a.account_id = put_budget.account_id for no key update;
   if not found then
-    return preauth._problem('account_unknown', format('Account %s is not known.', put_budget.account_id));
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', put_budget.account_id)));
   end if;
-  return preauth._put_budget(null, account_id, budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason');
+  return preauth._answered(preauth._put_budget(null, account_id, budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason'));
 end
 $function$;
 
@@ -2124,7 +2122,7 @@ declare
   before jsonb;
 begin
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   perform preauth._lock_configuration();
   insert into preauth.plan (plan_id, created_at) values (put_plan.plan_id, preauth._now()) on conflict do nothing;
@@ -2139,11 +2137,11 @@ begin
   perform preauth._put_budget(put_plan.plan_id, null, n.budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason')
   from jsonb_array_elements(body -> 'budgets') as n (budget);
   perform preauth._log_change(actor, 'plan', plan_id, nullif(before -> 'budgets', '[]'), preauth._plan_json(plan_id) -> 'budgets', body ->> 'reason');
-  return preauth._plan_json(plan_id);
+  return preauth._answered(preauth._plan_json(plan_id));
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth_api.release(request_id text, reason text DEFAULT NULL::text, account_id text DEFAULT NULL::text)
+CREATE OR REPLACE FUNCTION preauth_api.release(request_id text DEFAULT NULL::text, reason text DEFAULT NULL::text, account_id text DEFAULT NULL::text)
  RETURNS jsonb
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -2191,14 +2189,14 @@ begin
   located := preauth._located(asks);
   refused := located.refused;
   held := preauth._held(located.asks);
-  return case
+  return preauth._answered(case
     when held[1].request_id is not null then preauth._reservation_json(held[1], preauth._now())
     else coalesce((refused[1]).body::jsonb, preauth._lifecycle_refusal(asks[1], 'reservation_unknown'))
-  end;
+  end);
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth_api.reserve(request_id text, account_id text, amounts jsonb DEFAULT NULL::jsonb, model text DEFAULT NULL::text, ttl_seconds integer DEFAULT NULL::integer, alternatives jsonb DEFAULT NULL::jsonb, session_id text DEFAULT NULL::text, labels jsonb DEFAULT NULL::jsonb, dry_run boolean DEFAULT NULL::boolean)
+CREATE OR REPLACE FUNCTION preauth_api.reserve(request_id text DEFAULT NULL::text, account_id text DEFAULT NULL::text, amounts jsonb DEFAULT NULL::jsonb, model text DEFAULT NULL::text, ttl_seconds integer DEFAULT NULL::integer, alternatives jsonb DEFAULT NULL::jsonb, session_id text DEFAULT NULL::text, labels jsonb DEFAULT NULL::jsonb, dry_run boolean DEFAULT NULL::boolean)
  RETURNS jsonb
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -2231,7 +2229,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth_api.resolve(request_id text, action text DEFAULT NULL::text, reason text DEFAULT NULL::text, account_id text DEFAULT NULL::text, amounts jsonb DEFAULT NULL::jsonb)
+CREATE OR REPLACE FUNCTION preauth_api.resolve(request_id text DEFAULT NULL::text, action text DEFAULT NULL::text, reason text DEFAULT NULL::text, account_id text DEFAULT NULL::text, amounts jsonb DEFAULT NULL::jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -2264,7 +2262,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth_api.settle(request_id text, amounts jsonb DEFAULT NULL::jsonb, account_id text DEFAULT NULL::text, provider_request_id text DEFAULT NULL::text, outcome text DEFAULT NULL::text)
+CREATE OR REPLACE FUNCTION preauth_api.settle(request_id text DEFAULT NULL::text, amounts jsonb DEFAULT NULL::jsonb, account_id text DEFAULT NULL::text, provider_request_id text DEFAULT NULL::text, outcome text DEFAULT NULL::text)
  RETURNS jsonb
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -2512,18 +2510,6 @@ revoke all on type preauth._holding from public;
 
 revoke all on type preauth._tally from public;
 
-grant usage on type preauth._closed to public;
-
-grant usage on type preauth._closing to public;
-
-grant usage on type preauth._holding to public;
-
-grant usage on type preauth._route to public;
-
-grant usage on type preauth._ruling to public;
-
-grant usage on type preauth._tally to public;
-
 comment on column preauth.budget_window.overdraft_amount is 'How far above the limit settled + reserved may reach, in the budget''s unit: its budget''s, kept here so that a decision reads one row; null: it only observes.';
 
 comment on column preauth.configuration.is_only is 'True: there is no second row.';
@@ -2745,3 +2731,5 @@ comment on type preauth._route is 'The budget windows that a spend of one accoun
 comment on type preauth._ruling is 'What was decided for item n. verdict: authorized, a denial reason, a refusal code, or recorded (decided before). option_no: 0 is the request itself, k its k-th alternative. slot, required, available: of the line that could not be covered. on_expiry: the strictest policy of what is held, null when nothing is.';
 
 comment on type preauth._tally is 'A locked window while lines of it are closed: its figures before, and what was freed of reserved and spent into settled since.';
+
+select preauth._lock_down();
