@@ -8,6 +8,7 @@ import click
 from pydantic import ValidationError
 
 from service import __version__
+from service.pricing.commands import prices
 from service.settings import Settings
 
 __all__ = ["main"]
@@ -145,6 +146,9 @@ def keys_revoke(key_id: str) -> None:
 
     with database(Settings()) as dsn, psycopg.connect(dsn) as connection:
         click.echo(json.dumps(call(connection, "revoke_key", key_id=key_id, actor="preauth keys")))
+
+
+main.add_command(prices)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from service import metrics
 from service.api import vendors
 from service.api.operation import Operation
 from service.api.problems import CODES, Fault, malformed
+from service.api.provider_usage import with_usage
 from service.api.strict import Headers, decode
 from service.ledger import Call, KeyRecord, Ledger, Outcome
 
@@ -53,10 +54,15 @@ class Errand(NamedTuple):
     model: type[BaseModel]
 
     async def run(self, checked: BaseModel, text: str) -> Outcome:
-        """Make the call with a body that is checked."""
+        """Make the call with a body that is checked.
+
+        Raises:
+            Problem: 422 when its ``provider_usage`` is not understood.
+            LedgerError: the ledger gave no answer.
+        """
         return await self.ledger.call(
             self.call,
-            text,
+            await with_usage(self.ledger, self.caller, checked, text),
             self.caller.key_id,
             self.caller.account_id,
             account_id=getattr(checked, "account_id", None),

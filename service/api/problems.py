@@ -55,6 +55,7 @@ CODES: dict[str, tuple[int, str]] = {
     "price_missing": (422, "The model has no price"),
     "dimension_unpriced": (422, "A dimension has no price"),
     "dimension_unbounded": (422, "A dimension has no bound"),
+    "usage_unrecognised": (422, "The provider's usage is not understood"),
     "amount_missing": (422, "An amount is missing"),
     "amount_out_of_range": (422, "The window cannot count that far"),
     "reference_unknown": (422, "The request names something that does not exist"),
