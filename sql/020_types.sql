@@ -22,10 +22,11 @@ create type preauth._route as (
   suspended text,
   window_ids bigint[],
   units text[],
-  hard boolean[]
+  hard boolean[],
+  budget_ids bigint[]
 );
 comment on type preauth._route is
-  'The budget windows that apply to one (account, model), in the order of checking. suspended: the suspended account on the path, if any.';
+  'The budget windows that apply to one (account, model), in the order of checking, and the budgets themselves. suspended: the suspended account on the path, if any.';
 
 create type preauth._slot as (
   window_id bigint,

@@ -13,6 +13,9 @@ create table preauth.budget_window (
   limit_amount bigint,
   settled bigint not null default 0,
   reserved bigint not null default 0,
+  rolled_over bigint not null default 0,
+  raised bigint not null default 0,
+  raised_until timestamptz,
   constraint budget_window_pkey primary key (window_id, account_id),
   constraint budget_window_starts_once unique (account_id, budget_id, starts_at),
   constraint budget_window_ordinal_once unique (account_id, budget_id, ordinal),
@@ -22,11 +25,12 @@ create table preauth.budget_window (
   constraint budget_window_limit_range check (limit_amount between 0 and 9007199254740991)
 ) with (fillfactor = 50);
 create index budget_window_of_budget on preauth.budget_window (budget_id, ends_at);
+create index budget_window_raised on preauth.budget_window (raised_until) where raised_until is not null;
 alter table preauth.budget_window enable row level security;
 comment on table preauth.budget_window is 'One period of one budget for one account, made at first use. available = limit_amount - settled - reserved.';
 comment on column preauth.budget_window.window_id is 'Surrogate key that hold lines refer to.';
 comment on column preauth.budget_window.account_id is 'The account whose spend, and that of all below it, is counted here.';
-comment on column preauth.budget_window.budget_id is 'The budget.';
+comment on column preauth.budget_window.budget_id is 'The budget; another one that counts the same may take the window up, when the account changes plans.';
 comment on column preauth.budget_window.ordinal is 'The how-manieth window of its budget and account: of two first requests, only one can make it.';
 comment on column preauth.budget_window.depth is 'Length of the account''s path when the window was made: the first rank of the lock order, never changed.';
 comment on column preauth.budget_window.window_key is 'Name of the period, such as 2026-09.';
@@ -37,3 +41,6 @@ comment on column preauth.budget_window.initial_limit_amount is 'The limit the w
 comment on column preauth.budget_window.limit_amount is 'The limit now, in the budget''s unit; null: unlimited. Changed within the window only with a limit_changed usage event.';
 comment on column preauth.budget_window.settled is 'Spent, in the budget''s unit. Can exceed the limit by late charges and overages; bounded so that no sum of figures overflows.';
 comment on column preauth.budget_window.reserved is 'Held by open hold lines, in the budget''s unit.';
+comment on column preauth.budget_window.rolled_over is 'The part of limit_amount that the window before left, in the budget''s unit.';
+comment on column preauth.budget_window.raised is 'The part of limit_amount that is a temporary raise, in the budget''s unit.';
+comment on column preauth.budget_window.raised_until is 'From then on the raise no longer counts, whether or not that has been written down yet; null: not before the window ends.';

@@ -3,7 +3,7 @@ language plpgsql stable
 as $$
 begin
   return array(
-    select row(r.account_id, r.model, leaf.path, halted.account_id, w.window_ids, w.units, w.hard)::preauth._route
+    select row(r.account_id, r.model, leaf.path, halted.account_id, w.window_ids, w.units, w.hard, w.budget_ids)::preauth._route
     from unnest(account_ids, models) as r (account_id, model)
     join preauth.account as leaf on leaf.account_id = r.account_id
     left join lateral (
@@ -15,9 +15,10 @@ begin
       select
         coalesce(array_agg(current.window_id order by b.place), '{}') as window_ids,
         coalesce(array_agg((b.budget).unit order by b.place), '{}') as units,
-        coalesce(array_agg((b.budget).enforcement = 'hard' order by b.place), '{}') as hard
-      from preauth._applicable_budgets(leaf.path, r.model) as b
-      left join lateral preauth._current_window(b.scope, (b.budget).budget_id, at) as current on true
+        coalesce(array_agg((b.budget).enforcement = 'hard' order by b.place), '{}') as hard,
+        coalesce(array_agg((b.budget).budget_id order by b.place), '{}') as budget_ids
+      from preauth._applicable_budgets(leaf.path, r.model, at) as b
+      left join lateral preauth._current_window(b.scope, b.counter_id, at) as current on true
     ) as w);
 end
 $$;

@@ -7,9 +7,7 @@ begin
     when 'release' then return query select * from preauth._release_round(asks, at);
     when 'extend' then return query select * from preauth._extend_round(asks, at);
     when 'cancel' then return query select * from preauth._cancel_round(asks, at);
-    when 'resolve' then
-      return query select * from preauth._settle_round(array(select a from unnest(asks) as a where a.body ->> 'action' <> 'release'), at);
-      return query select * from preauth._release_round(array(select a from unnest(asks) as a where a.body ->> 'action' = 'release'), at);
+    when 'resolve' then return query select * from preauth._resolve_round(asks, at);
   end case;
 end
 $$;

@@ -14,6 +14,8 @@ as $$
     ('plan_unknown', 404, 'No such plan'),
     ('budget_unknown', 404, 'No such budget'),
     ('key_unknown', 404, 'No such key'),
+    ('window_unknown', 404, 'No such window'),
+    ('raise_unknown', 404, 'No such raise'),
     ('request_id_conflict', 409, 'The request_id was used for another request'),
     ('settlement_conflict', 409, 'It was settled with other usage'),
     ('settlement_exceeds_hold', 409, 'The usage exceeds the hold'),
