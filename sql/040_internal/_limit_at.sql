@@ -1,7 +1,7 @@
 create function preauth._limit_at(w preauth.budget_window, budget preauth.budget, at timestamptz) returns bigint
 language sql stable
 as $$
-  select case when w.budget_id = budget.budget_id then w.limit_amount else least(budget.limit_amount + w.rolled_over + w.raised, 9007199254740991) end
+  select case when w.budget_id = budget.budget_id then w.limit_amount else preauth._limit_with(w, budget.limit_amount) end
     - case when w.raised_until <= at then w.raised else 0 end
 $$;
 comment on function preauth._limit_at(preauth.budget_window, preauth.budget, timestamptz) is

@@ -12,7 +12,7 @@ begin
   end if;
   rolled_over := greatest(carried, 0);
   settled := greatest(-carried, 0);
-  limit_amount := least(budget.limit_amount + rolled_over, 9007199254740991);
+  limit_amount := case when budget.limit_amount is not null then least(budget.limit_amount + rolled_over, 9007199254740991) end;
   select least(r.amount, 9007199254740991 - limit_amount), case when r.expires_at < ends_at then r.expires_at end
   into raised, raised_until
   from preauth.limit_raise as r
