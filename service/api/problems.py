@@ -40,6 +40,8 @@ CODES: dict[str, tuple[int, str]] = {
     "plan_unknown": (404, "No such plan"),
     "budget_unknown": (404, "No such budget"),
     "key_unknown": (404, "No such key"),
+    "window_unknown": (404, "No such window"),
+    "raise_unknown": (404, "No such raise"),
     "method_not_allowed": (405, "The method is not allowed here"),
     "request_id_conflict": (409, "The request_id was used for another request"),
     "settlement_conflict": (409, "It was settled with other usage"),

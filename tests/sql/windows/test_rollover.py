@@ -48,9 +48,7 @@ async def test_what_rolled_over_rolls_on(ledger, clock):
 
 
 @pytest.mark.parametrize(("months", "limit"), [(1, 130), (2, 230), (3, 250), (9, 250)])
-async def test_periods_in_which_nothing_was_spent_leave_all_they_have(
-    ledger, clock, months, limit
-):
+async def test_periods_in_which_nothing_was_spent_leave_all_they_have(ledger, clock, months, limit):
     await grant(ledger)
     await spend(ledger, "c1", 70)
     clock.set(f"202{6 + (8 + months) // 12}-{(8 + months) % 12 + 1:02d}-01T00:00:00Z")
@@ -133,11 +131,13 @@ async def test_a_fixed_window_takes_over_from_the_one_before(ledger, clock):
 
 async def test_a_denial_tells_when_it_fits_with_what_rolls_over(ledger, clock):
     await grant(ledger)
-    await spend(ledger, "c1", 40)
-    denied = await ledger.reserve("r1", "ann", tokens(120))
-    assert denied["decision"] == "denied"
+    await spend(ledger, "c1", 70)
+    clock.set("2026-10-01T00:00:00Z")
+    await spend(ledger, "c2", 20)
+    denied = await ledger.reserve("r1", "ann", tokens(125))
+    assert_denied(denied, "budget_exhausted", available=110)
     clock.advance(milliseconds=denied["retry_after_ms"])
-    assert (await ledger.reserve("r2", "ann", tokens(120)))["decision"] == "authorized"
+    assert (await ledger.reserve("r2", "ann", tokens(125)))["decision"] == "authorized"
 
 
 BAD = [
