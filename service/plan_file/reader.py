@@ -113,7 +113,7 @@ class _Reader:
             return self._mapping(node, path)
         if isinstance(node, SequenceNode):
             return [self.value(item, (*path, place)) for place, item in enumerate(node.value)]
-        return self._scalar(node, path)
+        return self._scalar(node, path) if isinstance(node, ScalarNode) else None
 
     def _mapping(self, node: MappingNode, path: Path) -> dict[str, Any]:
         found: dict[str, Any] = {}
