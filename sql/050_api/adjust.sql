@@ -2,7 +2,7 @@ create function preauth_api.adjust(account_id text, body jsonb, actor text defau
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return preauth._correct('adjust', account_id, body, actor);
+  return preauth._answered(preauth._correct('adjust', account_id, body, actor));
 end
 $$;
 comment on function preauth_api.adjust(text, jsonb, text) is

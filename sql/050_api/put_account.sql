@@ -9,13 +9,13 @@ declare
   at timestamptz;
 begin
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   -- the tree is changed by one call at a time; decisions only read it
   lock table preauth.account in share row exclusive mode;
   problem := preauth._account_conflicts(account_id, body);
   if problem is not null then
-    return problem;
+    return preauth._answered(problem);
   end if;
   at := preauth._begin_change(array[account_id], array[body ->> 'plan_id'], array['max_open_holds']);
   before := preauth._account_json(account_id);
@@ -35,7 +35,7 @@ begin
   end if;
   perform preauth._put_max_open_holds(account_id, (wanted ->> 'max_open_holds')::integer, actor, body ->> 'reason');
   perform preauth._log_change(actor, 'account', account_id, before, preauth._account_json(account_id), body ->> 'reason');
-  return preauth._account_json(account_id);
+  return preauth._answered(preauth._account_json(account_id));
 end
 $$;
 comment on function preauth_api.put_account(text, jsonb, text) is

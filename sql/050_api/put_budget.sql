@@ -14,15 +14,15 @@ begin
     end if;
   end if;
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   at := preauth._begin_change(array[account_id], null, array[put_budget.name]);
   if not exists (select from preauth.account as a where a.account_id = put_budget.account_id) then
-    return preauth._problem('account_unknown', format('Account %s is not known.', put_budget.account_id));
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', put_budget.account_id)));
   end if;
   after := preauth._put_budget(null, account_id, budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason');
   perform preauth._take_up(account_id, coalesce(body ->> 'apply', 'now'), at, actor, body ->> 'reason');
-  return after;
+  return preauth._answered(after);
 end
 $$;
 comment on function preauth_api.put_budget(text, text, jsonb, text) is

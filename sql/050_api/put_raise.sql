@@ -7,12 +7,12 @@ declare
   at timestamptz;
 begin
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   at := preauth._begin_change(array[account_id], null);
   if not exists (
     select from preauth._budgets_of(array[account_id], at) as b where (b.budget).name = put_raise.name and (b.budget).unit <> 'open_holds') then
-    return preauth._no_budget_applies(account_id, name);
+    return preauth._answered(preauth._no_budget_applies(account_id, name));
   end if;
   before := preauth._raise_json(account_id, name);
   insert into preauth.limit_raise (account_id, name, amount, expires_at, created_at)
@@ -20,7 +20,7 @@ begin
   on conflict on constraint limit_raise_pkey do update set amount = excluded.amount, expires_at = excluded.expires_at;
   perform preauth._raise_window(account_id, name, (body ->> 'amount')::bigint, (body ->> 'expires_at')::timestamptz, at, actor, body ->> 'reason');
   perform preauth._log_change(actor, 'limit_raise', account_id || '/' || name, before, preauth._raise_json(account_id, name), body ->> 'reason');
-  return preauth._raise_json(account_id, name);
+  return preauth._answered(preauth._raise_json(account_id, name));
 end
 $$;
 comment on function preauth_api.put_raise(text, text, jsonb, text) is

@@ -2,7 +2,7 @@ create function preauth_api.reset(account_id text, body jsonb, actor text defaul
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return preauth._correct('reset', account_id, body, actor);
+  return preauth._answered(preauth._correct('reset', account_id, body, actor));
 end
 $$;
 comment on function preauth_api.reset(text, jsonb, text) is

@@ -8,15 +8,15 @@ declare
   at timestamptz;
 begin
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   if not exists (select from preauth.plan as p where p.plan_id = body ->> 'plan_id') then
-    return preauth._problem('reference_unknown', format('There is no plan %s.', body ->> 'plan_id'), '{"field": "plan_id"}');
+    return preauth._answered(preauth._problem('reference_unknown', format('There is no plan %s.', body ->> 'plan_id'), '{"field": "plan_id"}'));
   end if;
   at := preauth._begin_change(array[account_id], array[body ->> 'plan_id']);
   before := preauth._account_json(account_id);
   if before is null then
-    return preauth._problem('account_unknown', format('Account %s is not known.', account_id));
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', account_id)));
   end if;
   begins_at := coalesce((body ->> 'at')::timestamptz, case body ->> 'apply' when 'next_window' then preauth._plan_period_end(account_id, at) end);
   if begins_at > at then
@@ -27,7 +27,7 @@ begin
     perform preauth._change_plan(account_id, body ->> 'plan_id', coalesce(body ->> 'apply', 'now'), at, actor, body ->> 'reason');
   end if;
   perform preauth._log_change(actor, 'account', account_id, before, preauth._account_json(account_id), body ->> 'reason');
-  return preauth._account_json(account_id);
+  return preauth._answered(preauth._account_json(account_id));
 end
 $$;
 comment on function preauth_api.switch_plan(text, jsonb, text) is
