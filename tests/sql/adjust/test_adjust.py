@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.checks import assert_denied, assert_problem, assert_same
-from tests.support.money import DOLLAR, MAX_AMOUNT, MONTH, budget, calendar, tokens, usd
+from tests.support.money import MAX_AMOUNT, MONTH, budget, tokens
 from tests.support.session import Figures
 
 
@@ -154,23 +154,3 @@ async def test_a_malformed_adjustment_names_the_field_and_changes_nothing(spent,
     assert_problem(reply, 400, "malformed")
     assert [e["path"] for e in reply["errors"]] == [field]
     assert await spent.contents() == before
-
-
-async def test_the_figures_of_the_field_report_on_a_wrong_price(ledger, clock):
-    """B16: entered per token what was per million: $76.16 were settled that cost next to nothing."""
-    await ledger.grant("ann", 100 * DOLLAR, unit="usd_nano", window=calendar("month"))
-    wrong = 7616 * DOLLAR // 100
-    await ledger.reserve("r1", "ann", usd(wrong))
-    settled = await ledger.settle("r1", usd(wrong))
-    line = await ledger.connection.fetchrow("select * from preauth.hold_line")
-    reply = await adjust(ledger, -wrong, reason="the price was per million", actor="key_carla")
-    assert reply["available"] == 100 * DOLLAR
-    assert await ledger.connection.fetchrow("select * from preauth.hold_line") == line
-    assert_same(settled, await ledger.settle("r1", usd(wrong)))
-    audit = await ledger.connection.fetch(
-        "select kind, amounts ->> 'usd_nano' as amount, reason from preauth.usage_event order by event_id"
-    )
-    assert [tuple(row) for row in audit] == [
-        ("settlement", str(wrong), None),
-        ("adjustment", str(-wrong), "the price was per million"),
-    ]
