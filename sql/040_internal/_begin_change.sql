@@ -1,11 +1,11 @@
--- One change of an account at a time, and none while its windows are made. The table first: who changes the tree locks it before any row.
+-- One change of an account at a time, and none while its windows are made.
 create function preauth._begin_change(account_ids text[], plan_ids text[], names text[] default null, window_key text default null) returns timestamptz
 language plpgsql
 as $$
 declare
   at timestamptz;
 begin
-  lock table preauth.account in row exclusive mode;
+  perform preauth._lock_configuration();
   perform from preauth.account as a where a.account_id = any (account_ids) order by a.account_id for no key update;
   at := preauth._now();
   perform from preauth.budget as b

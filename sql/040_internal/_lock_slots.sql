@@ -1,26 +1,33 @@
--- Two statements: the second one's snapshot is taken when the locks are held, so that budgets are read as they are then.
-create function preauth._lock_slots(routes preauth._route[], out slots preauth._slot[], out reserved bigint[])
+-- Who waited for a change of budgets sees its new budgets only in another statement: then all is locked, and looked at once more.
+create function preauth._lock_slots(routes preauth._route[], out slots preauth._slot[], out slot_ids bigint[], out reserved bigint[])
 language plpgsql
 as $$
 declare
-  windows preauth.budget_window[] := array(
-    select w from preauth._lock_windows(array(select distinct unnest(r.window_ids) from unnest(routes) as r)) as w);
-  at timestamptz := preauth._now();
+  window_ids bigint[] := array[]::bigint[];
+  unseen integer;
 begin
-  select array_agg(s.slot order by (s.slot).window_id), array_agg(s.reserved order by (s.slot).window_id) into slots, reserved
+  for k in 1 .. cardinality(routes) loop
+    window_ids := window_ids || routes[k].window_ids;
+  end loop;
+  select coalesce(array_agg(s.slot), '{}'), coalesce(array_agg(s.window_id), '{}'), coalesce(array_agg(s.reserved), '{}'), count(*) filter (where s.unseen)
+  into slots, slot_ids, reserved, unseen
   from (
-    select w.reserved, row(
-      w.window_id, w.account_id, b.name, b.unit, w.window_key, l.limit_amount,
-      preauth._capacity(b, l.limit_amount), preauth._next_capacity(w, b),
+    select w.window_id, w.reserved, b.budget_id is null as unseen, row(
+      w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount,
+      preauth._capacity(w.limit_amount, w.overdraft_amount), preauth._next_capacity(w, b),
       w.settled, w.starts_at, w.ends_at, b.on_expiry)::preauth._slot as slot
-    from unnest(windows) as w
-    join (
-      select distinct on (p.window_id) p.window_id, p.budget_id
-      from unnest(routes) as r cross join lateral unnest(r.window_ids, r.budget_ids) as p (window_id, budget_id)
-    ) as home on home.window_id = w.window_id
-    join preauth.budget as b on b.budget_id = home.budget_id
-    cross join lateral (select preauth._limit_at(w, b, at)) as l (limit_amount)
+    from (
+      select x.* from preauth.budget_window as x
+      where x.window_id = any (window_ids)
+      order by x.depth desc, x.account_id, x.window_id
+      for no key update
+    ) as w
+    left join preauth.budget as b on b.budget_id = w.budget_id
   ) as s;
+  if unseen > 0 then
+    select again.slots, again.slot_ids, again.reserved into slots, slot_ids, reserved from preauth._lock_slots(routes) as again;
+  end if;
 end
 $$;
-comment on function preauth._lock_slots(preauth._route[]) is 'Locks every window of the routes; slots and their reserved amounts, ordered by window_id.';
+comment on function preauth._lock_slots(preauth._route[]) is
+  'Locks every window of a batch once, in the order of preauth._lock_windows (one query, so that a decision costs less), and takes down what the decision needs of each: slots, their window_ids, their reserved amounts.';

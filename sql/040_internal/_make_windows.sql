@@ -5,11 +5,11 @@ begin
   with made as (
     insert into preauth.budget_window
       (account_id, budget_id, ordinal, depth, window_key, starts_at, ends_at, time_zone,
-       initial_limit_amount, limit_amount, settled, rolled_over, raised, raised_until)
+       initial_limit_amount, limit_amount, overdraft_amount, settled, rolled_over, raised, raised_until)
     select m.scope, m.counter_id,
       1 + coalesce((select max(p.ordinal) from preauth.budget_window as p where p.account_id = m.scope and p.budget_id = m.counter_id), 0),
       m.depth, bounds.window_key, bounds.starts_at, bounds.ends_at, m.zone,
-      o.limit_amount, o.limit_amount, o.settled, o.rolled_over, o.raised, o.raised_until
+      o.limit_amount, o.limit_amount, preauth._overdraft(budgets[m.place]), o.settled, o.rolled_over, o.raised, o.raised_until
     from unnest(depths, scopes, zones, counter_ids) with ordinality as m (depth, scope, zone, counter_id, place)
     cross join lateral preauth._next_window(m.scope, m.counter_id, budgets[m.place].window_policy, m.zone, at) as bounds
     cross join lateral preauth._opening(m.scope, m.counter_id, budgets[m.place], m.zone, bounds.starts_at, bounds.ends_at, at) as o

@@ -21,7 +21,8 @@ begin
     set budget_id = (p.budget).budget_id,
       ordinal = 1 + coalesce((select max(x.ordinal) from preauth.budget_window as x
                               where x.account_id = _take_up.account_id and x.budget_id = (p.budget).budget_id), 0),
-      limit_amount = case apply when 'now' then preauth._limit_with(w, (p.budget).limit_amount) else w.limit_amount end
+      limit_amount = case apply when 'now' then preauth._limit_with(w, (p.budget).limit_amount) else w.limit_amount end,
+      overdraft_amount = preauth._overdraft(p.budget)
     from pair as p
     join preauth.budget_window as was on was.window_id = p.window_id
     where w.window_id = p.window_id

@@ -15,7 +15,7 @@ begin
   end if;
   perform preauth._make_windows(array[b.depth], array[b.scope], array[b.zone], array[b.budget], array[b.counter_id], at)
   from preauth._budgets_of(array[account_id], at) as b
-  where (b.budget).name = budget_name and not exists (select from preauth._current_window(b.scope, b.counter_id, at));
+  where (b.budget).name = budget_name and (b.budget).unit <> 'open_holds' and not exists (select from preauth._current_window(b.scope, b.counter_id, at));
   select c.window_id into found
   from preauth._budgets_of(array[account_id], at) as b
   cross join lateral preauth._current_window(b.scope, b.counter_id, at) as c

@@ -14,6 +14,8 @@ begin
     select from preauth._budgets_of(array[account_id], at) as b where (b.budget).name = put_raise.name and (b.budget).unit <> 'open_holds') then
     return preauth._answered(preauth._no_budget_applies(account_id, name));
   end if;
+  -- routes that were worked out before do not know when the raise ends
+  update preauth.configuration set version = version + 1;
   before := preauth._raise_json(account_id, name);
   insert into preauth.limit_raise (account_id, name, amount, expires_at, created_at)
   values (put_raise.account_id, put_raise.name, (body ->> 'amount')::bigint, (body ->> 'expires_at')::timestamptz, at)
