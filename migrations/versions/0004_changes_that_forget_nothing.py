@@ -1,0 +1,10 @@
+"""Changes that forget nothing."""
+
+from service.migrate import run_file
+
+revision = "0004"
+down_revision = "0003"
+
+
+def upgrade() -> None:
+    run_file("0004_changes_that_forget_nothing.sql")
