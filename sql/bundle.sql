@@ -254,9 +254,14 @@ create table preauth.account (
   status text not null,
   max_open_holds integer,
   created_at timestamptz not null,
+  next_plan_id text,
+  plan_changes_at timestamptz,
+  plan_change_reason text,
   constraint account_pkey primary key (account_id),
   constraint account_parent_exists foreign key (parent_id) references preauth.account (account_id),
   constraint account_plan_exists foreign key (plan_id) references preauth.plan (plan_id),
+  constraint account_next_plan_exists foreign key (next_plan_id) references preauth.plan (plan_id),
+  constraint account_next_plan_has_its_time check ((next_plan_id is null) = (plan_changes_at is null)),
   constraint account_id_is_an_id check (account_id ~ '^[A-Za-z0-9_.:@/-]{1,128}$'),
   constraint account_path_starts_here check (path[1] = account_id and cardinality(path) between 1 and 16),
   constraint account_path_follows_parent check (parent_id is not distinct from path[2]),
@@ -265,6 +270,7 @@ create table preauth.account (
 );
 create index account_path_members on preauth.account using gin (path);
 create index account_plan on preauth.account (plan_id);
+create index account_plan_change on preauth.account (plan_changes_at) where plan_changes_at is not null;
 alter table preauth.account enable row level security;
 comment on table preauth.account is 'Who spends. Accounts form a tree; a root carries the budgets of all below it.';
 comment on column preauth.account.account_id is 'The caller''s own identifier of the spender.';
@@ -276,6 +282,9 @@ comment on column preauth.account.cycle_anchor is 'The day on which billing cycl
 comment on column preauth.account.status is 'active, or suspended: the account and all below it are denied.';
 comment on column preauth.account.max_open_holds is 'Most reservations open at once in the subtree; null: no bound. Kept as the budget "max_open_holds" in unit open_holds.';
 comment on column preauth.account.created_at is 'When the account was first put or first seen.';
+comment on column preauth.account.next_plan_id is 'The plan to come; null: none is. From plan_changes_at on it is the account''s plan, whether or not that has been written down yet.';
+comment on column preauth.account.plan_changes_at is 'When next_plan_id begins.';
+comment on column preauth.account.plan_change_reason is 'Why, as given when the change was scheduled.';
 
 -- 030_tables/030_budget.sql
 create table preauth.budget (
@@ -294,6 +303,7 @@ create table preauth.budget (
   on_expiry text not null,
   created_at timestamptz not null,
   retired_at timestamptz,
+  rollover jsonb,
   constraint budget_pkey primary key (budget_id),
   constraint budget_plan_exists foreign key (plan_id) references preauth.plan (plan_id),
   constraint budget_account_exists foreign key (account_id) references preauth.account (account_id),
@@ -308,6 +318,8 @@ create table preauth.budget (
   constraint budget_on_expiry_known check (on_expiry in ('keep', 'release', 'charge'))
 );
 create unique index budget_live_name on preauth.budget (owner, name) where retired_at is null;
+create index budget_of_account on preauth.budget (account_id, name) where account_id is not null;
+create index budget_of_plan on preauth.budget (name) where plan_id is not null;
 alter table preauth.budget enable row level security;
 comment on table preauth.budget is 'One limit of a plan or of an account. A change of unit, window or model retires the row and makes another: it counts something else.';
 comment on column preauth.budget.budget_id is 'Surrogate key; also the last rank of the lock order.';
@@ -325,6 +337,7 @@ comment on column preauth.budget.overage is 'A settlement above its hold is char
 comment on column preauth.budget.on_expiry is 'When a hold''s time passes: keep it, release it (a lease), or charge it.';
 comment on column preauth.budget.created_at is 'When this row began to apply.';
 comment on column preauth.budget.retired_at is 'When it stopped applying; null while live.';
+comment on column preauth.budget.rollover is '{max, overspend}: up to max of what a window leaves is added to the next one''s limit, in the unit; with overspend, what was spent above a limit counts in the next window. null: neither.';
 
 -- 030_tables/035_configuration.sql
 -- One row. Statement triggers on what decides which budgets apply raise the version, so that no function can forget to.
@@ -339,6 +352,25 @@ insert into preauth.configuration (version) values (1);
 comment on table preauth.configuration is 'The one row that says which version of accounts and budgets is in force.';
 comment on column preauth.configuration.is_only is 'True: there is no second row.';
 comment on column preauth.configuration.version is 'Raised with every change of an account or a budget; a route of another version does not hold.';
+
+-- 030_tables/035_limit_raise.sql
+create table preauth.limit_raise (
+  account_id text not null,
+  name text not null,
+  amount bigint not null,
+  expires_at timestamptz not null,
+  created_at timestamptz not null,
+  constraint limit_raise_pkey primary key (account_id, name),
+  constraint limit_raise_account_exists foreign key (account_id) references preauth.account (account_id),
+  constraint limit_raise_amount_range check (amount between 1 and 9007199254740991)
+);
+alter table preauth.limit_raise enable row level security;
+comment on table preauth.limit_raise is 'Temporary raises: until expires_at, each window of the account''s budget of that name has so much more.';
+comment on column preauth.limit_raise.account_id is 'The account.';
+comment on column preauth.limit_raise.name is 'The budget''s name, whether the budget is the account''s own or its plan''s.';
+comment on column preauth.limit_raise.amount is 'How much is added to the limit, in the budget''s unit.';
+comment on column preauth.limit_raise.expires_at is 'When it ends, by itself.';
+comment on column preauth.limit_raise.created_at is 'When it was put.';
 
 -- 030_tables/040_budget_window.sql
 -- Half-empty pages and no index on the counters: every movement is a HOT update.
@@ -357,6 +389,9 @@ create table preauth.budget_window (
   overdraft_amount bigint,
   settled bigint not null default 0,
   reserved bigint not null default 0,
+  rolled_over bigint not null default 0,
+  raised bigint not null default 0,
+  raised_until timestamptz,
   constraint budget_window_pkey primary key (window_id, account_id),
   constraint budget_window_starts_once unique (account_id, budget_id, starts_at),
   constraint budget_window_ordinal_once unique (account_id, budget_id, ordinal),
@@ -368,11 +403,12 @@ create table preauth.budget_window (
 ) with (fillfactor = 50);
 -- ends_at first: a decision looks windows up by account, budget and start, and must never be planned through this one.
 create index budget_window_current on preauth.budget_window (ends_at, budget_id);
+create index budget_window_raised on preauth.budget_window (raised_until) where raised_until is not null;
 alter table preauth.budget_window enable row level security;
 comment on table preauth.budget_window is 'One period of one budget for one account, made at first use. available = limit_amount - settled - reserved.';
 comment on column preauth.budget_window.window_id is 'Surrogate key that hold lines refer to.';
 comment on column preauth.budget_window.account_id is 'The account whose spend, and that of all below it, is counted here.';
-comment on column preauth.budget_window.budget_id is 'The budget.';
+comment on column preauth.budget_window.budget_id is 'The budget; another one that counts the same may take the window up, when the account changes plans.';
 comment on column preauth.budget_window.ordinal is 'The how-manieth window of its budget and account: of two first requests, only one can make it.';
 comment on column preauth.budget_window.depth is 'Length of the account''s path when the window was made: the first rank of the lock order, never changed.';
 comment on column preauth.budget_window.window_key is 'Name of the period, such as 2026-09.';
@@ -384,6 +420,9 @@ comment on column preauth.budget_window.limit_amount is 'The limit now, in the b
 comment on column preauth.budget_window.overdraft_amount is 'How far above the limit settled + reserved may reach, in the budget''s unit: its budget''s, kept here so that a decision reads one row; null: it only observes.';
 comment on column preauth.budget_window.settled is 'Spent, in the budget''s unit. Can exceed the limit by late charges and overages; bounded so that no sum of figures overflows.';
 comment on column preauth.budget_window.reserved is 'Held by open hold lines, in the budget''s unit.';
+comment on column preauth.budget_window.rolled_over is 'The part of limit_amount that the window before left, in the budget''s unit.';
+comment on column preauth.budget_window.raised is 'The part of limit_amount that is a temporary raise, in the budget''s unit.';
+comment on column preauth.budget_window.raised_until is 'From then on the raise no longer counts, whether or not that has been written down yet; null: not before the window ends.';
 
 -- 030_tables/045_route.sql
 -- Worked out from accounts, budgets and windows, and kept so that a decision looks up one row instead of joining four tables.
@@ -405,7 +444,7 @@ comment on table preauth.route is 'Which budget windows a spend of an account mu
 comment on column preauth.route.account_id is 'The account that spends.';
 comment on column preauth.route.version is 'Version of the configuration it was worked out from.';
 comment on column preauth.route.valid_from is 'The latest start of its windows.';
-comment on column preauth.route.valid_until is 'The earliest end of its windows.';
+comment on column preauth.route.valid_until is 'The earliest end of its windows and of what they are raised by, and the earliest change of plan; -infinity: what has changed by time is not written down yet.';
 comment on column preauth.route.path is 'The account''s path.';
 comment on column preauth.route.suspended is 'The suspended account on the path, deepest first; null: none.';
 comment on column preauth.route.window_ids is 'Current windows in the order of checking, for every model; null where not made yet.';
@@ -530,6 +569,23 @@ comment on column preauth.usage_event.usage is '{dimension: count} as reported; 
 comment on column preauth.usage_event.cost is '{unit: {dimension: amount}}: shares that add up to the amount, by the tables in price_table_ids; null where nothing was priced.';
 comment on column preauth.usage_event.price_table_ids is 'The price tables that priced the usage.';
 
+-- 030_tables/075_correction.sql
+create table preauth.correction (
+  account_id text not null,
+  idempotency_key text not null,
+  body jsonb not null,
+  reply jsonb not null,
+  corrected_at timestamptz not null,
+  constraint correction_pkey primary key (account_id, idempotency_key)
+);
+alter table preauth.correction enable row level security;
+comment on table preauth.correction is 'Adjustments and resets by the caller''s key: sent again, each is answered as before and moves nothing.';
+comment on column preauth.correction.account_id is 'The account whose window was corrected.';
+comment on column preauth.correction.idempotency_key is 'The caller''s key, unique within the account; also the request_id of the adjustment''s usage event.';
+comment on column preauth.correction.body is 'The request with its call: a second one with the same key must equal it.';
+comment on column preauth.correction.reply is 'What was answered.';
+comment on column preauth.correction.corrected_at is 'When.';
+
 -- 030_tables/080_reservation_event.sql
 create table preauth.reservation_event (
   event_id bigint generated always as identity,
@@ -564,16 +620,17 @@ create table preauth.change_log (
   after jsonb,
   reason text,
   constraint change_log_pkey primary key (change_id),
-  constraint change_log_subject_known check (subject in ('plan', 'account', 'budget', 'api_key', 'price_table'))
+  constraint change_log_subject_known check (
+    subject in ('plan', 'account', 'budget', 'api_key', 'price_table', 'window', 'limit_raise', 'reservation'))
 );
 create index change_log_subject on preauth.change_log (subject, subject_id);
 alter table preauth.change_log enable row level security;
-comment on table preauth.change_log is 'Append-only: who changed which plan, account, budget, key or price table, when, from what, to what, why.';
+comment on table preauth.change_log is 'Append-only: who changed which plan, account, budget, key or price table, corrected which window or resolved which reservation, when, from what, to what, why.';
 comment on column preauth.change_log.change_id is 'Order of writing.';
 comment on column preauth.change_log.changed_at is 'When.';
 comment on column preauth.change_log.actor is 'Who: an API key''s id or a database role.';
 comment on column preauth.change_log.subject is 'Kind of thing changed.';
-comment on column preauth.change_log.subject_id is 'Its id; a budget''s is <owner>/<name>.';
+comment on column preauth.change_log.subject_id is 'Its id; a budget''s is <owner>/<name>, a limit_raise''s <account_id>/<name>, a window''s <account_id>/<name>/<window_key>, a reservation''s <account_id>/<request_id>.';
 comment on column preauth.change_log.before is 'The thing before; null when it was made.';
 comment on column preauth.change_log.after is 'The thing after; null when it was retired.';
 comment on column preauth.change_log.reason is 'Why, as given.';
@@ -715,9 +772,11 @@ language sql stable
 as $$
   select jsonb_build_object('account_id', a.account_id, 'plan_id', a.plan_id, 'parent_id', a.parent_id, 'path', a.path, 'time_zone', a.time_zone,
     'cycle_anchor', a.cycle_anchor, 'status', a.status, 'max_open_holds', a.max_open_holds, 'created_at', preauth._time(a.created_at))
+    || case when a.plan_changes_at is not null
+      then jsonb_build_object('next_plan_id', a.next_plan_id, 'plan_changes_at', preauth._time(a.plan_changes_at)) else '{}' end
   from preauth.account as a where a.account_id = _account_json.account_id
 $$;
-comment on function preauth._account_json(text) is 'An account as it is put and read; null if there is none.';
+comment on function preauth._account_json(text) is 'An account as it is put and read; null if there is none. next_plan_id and plan_changes_at only while a change of plan is scheduled.';
 
 -- 040_internal/_affordable.sql
 create function preauth._affordable(
@@ -967,18 +1026,18 @@ $$;
 comment on function preauth._answered(jsonb) is 'The answer of a read or of an administration call. Under PostgREST a problem sets the status.';
 
 -- 040_internal/_applicable_budgets.sql
-create function preauth._applicable_budgets(path text[], model text)
-returns table (place bigint, scope text, depth integer, zone text, budget preauth.budget)
+create function preauth._applicable_budgets(path text[], model text, at timestamptz)
+returns table (place bigint, scope text, depth integer, zone text, budget preauth.budget, counter_id bigint)
 language sql stable
 as $$
   select
     row_number() over (order by b.step, (b.budget).model is null, (b.budget).unit = 'open_holds', (b.budget).name),
-    b.scope, b.depth, b.zone, b.budget
-  from preauth._budgets_of(path) as b
+    b.scope, b.depth, b.zone, b.budget, b.counter_id
+  from preauth._budgets_of(path, at) as b
   where (b.budget).model is null or (b.budget).model = _applicable_budgets.model
 $$;
-comment on function preauth._applicable_budgets(text[], text) is
-  'The budgets that a spend of the account at path[1] on a model must fit, in the order of checking: leaf account first, then each ancestor; a budget for one model before a budget for all.';
+comment on function preauth._applicable_budgets(text[], text, timestamptz) is
+  'The budgets that a spend of the account at path[1] on a model must fit, in the order of checking: leaf account first, then each ancestor; a budget for one model before a budget for all. counter_id: the budget on whose windows it counts.';
 
 -- 040_internal/_are_bounded.sql
 create function preauth._are_bounded(tariffs preauth._tariff[], usage jsonb, bounds jsonb) returns boolean
@@ -1119,23 +1178,28 @@ comment on function preauth._authorization(text, text, text, text, integer, text
   'The answer to an authorized request; lines: its lines as JSON text, expires_at null for a charge; cost: of a charge that was priced, {unit: {dimension: amount}}.';
 
 -- 040_internal/_balance_window.sql
-create function preauth._balance_window(scope text, zone text, budget preauth.budget, show_level boolean, at timestamptz) returns jsonb
+create function preauth._balance_window(scope text, zone text, budget preauth.budget, counter_id bigint, show_level boolean, at timestamptz) returns jsonb
 language plpgsql stable
 as $$
 declare
   w preauth.budget_window;
   lapsed bigint;
 begin
-  select x.* into w from preauth._current_window(scope, budget.budget_id, at) as c join preauth.budget_window as x on x.window_id = c.window_id;
+  select x.* into w from preauth._current_window(scope, counter_id, at) as c join preauth.budget_window as x on x.window_id = c.window_id;
   if w.window_id is null then
-    w.limit_amount := budget.limit_amount;
-    w.settled := 0;
     w.reserved := 0;
     w.time_zone := zone;
-    if budget.window_policy ->> 'kind' <> 'fixed' then
-      select b.window_key, b.starts_at, b.ends_at into w.window_key, w.starts_at, w.ends_at
-      from preauth._next_window(scope, budget.budget_id, budget.window_policy, zone, at) as b;
+    select b.window_key, b.starts_at, b.ends_at into w.window_key, w.starts_at, w.ends_at
+    from preauth._next_window(scope, counter_id, budget.window_policy, zone, at) as b;
+    select o.limit_amount, o.settled into w.limit_amount, w.settled
+    from preauth._opening(scope, counter_id, budget, zone, w.starts_at, w.ends_at, at) as o;
+    if budget.window_policy ->> 'kind' = 'fixed' then
+      w.window_key := null;
+      w.starts_at := null;
+      w.ends_at := null;
     end if;
+  else
+    w.limit_amount := preauth._limit_at(w, budget, at);
   end if;
   select coalesce(sum(l.amount), 0) into lapsed from preauth.hold_line as l where l.window_id = w.window_id and l.lapses_at <= at;
   return jsonb_build_object(
@@ -1146,17 +1210,62 @@ begin
       'settled', w.settled, 'reserved', w.reserved - lapsed, 'available', w.limit_amount - w.settled - (w.reserved - lapsed)) else '{}' end;
 end
 $$;
-comment on function preauth._balance_window(text, text, preauth.budget, boolean, timestamptz) is
+comment on function preauth._balance_window(text, text, preauth.budget, bigint, boolean, timestamptz) is
   'A budget''s current window as a balance shows it. A fixed window that no spend has started yet has no bounds. A lapsed lease is not held.';
+
+-- 040_internal/_begin_change.sql
+-- One change of an account at a time, and none while its windows are made.
+create function preauth._begin_change(account_ids text[], plan_ids text[], names text[] default null, window_key text default null) returns timestamptz
+language plpgsql
+as $$
+declare
+  at timestamptz;
+begin
+  perform preauth._lock_configuration();
+  perform from preauth.account as a where a.account_id = any (account_ids) order by a.account_id for no key update;
+  at := preauth._now();
+  perform from preauth.budget as b
+  where b.retired_at is null and b.owner in (select o.owner from preauth._owners_of(account_ids, plan_ids) as o)
+  order by b.budget_id
+  for share;
+  perform preauth._lock_windows(array(
+    select distinct k.window_id from unnest(account_ids) as a (account_id) cross join lateral preauth._kindred_windows(a.account_id, plan_ids, names, window_key, at) as k));
+  perform preauth._write_plan_changes(account_ids, at);
+  return at;
+end
+$$;
+comment on function preauth._begin_change(text[], text[], text[], text) is
+  'Locks accounts, the budgets that apply to them or are about to, and their windows, in the one order, for a change; then writes down what time has changed of their plans. plan_ids: plans they may change to; names: of budgets they may get, and window_key of a window of theirs that is to be corrected. The instant from which all is locked.';
+
+-- 040_internal/_budget_at.sql
+create function preauth._budget_at(w preauth.budget_window, at timestamptz) returns preauth.budget
+language plpgsql stable
+as $$
+declare
+  budget preauth.budget;
+  following preauth.budget;
+begin
+  select b.* into strict budget from preauth.budget as b where b.budget_id = w.budget_id;
+  select b.* into following
+  from preauth.account as a
+  join preauth.budget as b on b.owner = 'plan:' || a.next_plan_id and b.name = budget.name and b.retired_at is null
+  where a.account_id = w.account_id and a.plan_changes_at <= at and budget.plan_id is not null and preauth._counts_alike(b, budget);
+  return case when following.budget_id is not null then following else budget end;
+end
+$$;
+comment on function preauth._budget_at(preauth.budget_window, timestamptz) is
+  'The budget that a window counts for at an instant: its own, or the one of the plan that has come by time alone and is not written down yet.';
 
 -- 040_internal/_budget_checks.sql
 create function preauth._budget_checks(body jsonb) returns table (place integer, field text, message text)
 language sql stable
 as $$
   select 0, f.name, 'is not a field of a budget'
-  from jsonb_object_keys(body - array['name', 'unit', 'window', 'limit_amount', 'model', 'enforcement', 'overdraft_amount', 'overage', 'on_expiry']) as f (name)
+  from jsonb_object_keys(body - array['name', 'unit', 'window', 'limit_amount', 'model', 'enforcement', 'overdraft_amount', 'overage', 'on_expiry', 'rollover']) as f (name)
   union all
   select 1, f.name, 'is required' from unnest(array['name', 'unit', 'window', 'limit_amount']) as f (name) where not body ? f.name
+  union all
+  select 2, r.field, r.message from preauth._rollover_checks(body) as r
   union all
   values
     (2, 'name', case when body ? 'name' and (jsonb_typeof(body -> 'name') <> 'string' or not preauth._is_name(body ->> 'name', 64) or body ->> 'name' = 'max_open_holds')
@@ -1200,24 +1309,44 @@ as $$
   select jsonb_build_object('name', budget.name, 'unit', budget.unit, 'window', budget.window_policy, 'limit_amount', budget.limit_amount,
     'model', budget.model, 'enforcement', budget.enforcement, 'overdraft_amount', budget.overdraft_amount,
     'overage', budget.overage, 'on_expiry', budget.on_expiry)
+    || case when budget.rollover is not null then jsonb_build_object('rollover', budget.rollover) else '{}' end
 $$;
 comment on function preauth._budget_json(preauth.budget) is 'A budget as it is put and read.';
 
--- 040_internal/_budgets_of.sql
-create function preauth._budgets_of(path text[])
-returns table (step bigint, scope text, depth integer, zone text, budget preauth.budget)
+-- 040_internal/_budget_row.sql
+create function preauth._budget_row(plan_id text, account_id text, body jsonb) returns preauth.budget
 language sql stable
 as $$
-  select step.ordinality, holder.account_id, cardinality(holder.path), holder.time_zone, b
+  select b from jsonb_populate_record(null::preauth.budget, jsonb_build_object(
+    'plan_id', plan_id, 'account_id', account_id, 'name', body -> 'name', 'unit', body -> 'unit', 'window_policy', preauth._window_policy(body -> 'window'),
+    'limit_amount', body -> 'limit_amount', 'model', body -> 'model', 'enforcement', coalesce(body ->> 'enforcement', 'hard'),
+    'overdraft_amount', coalesce((body ->> 'overdraft_amount')::bigint, 0), 'overage', coalesce(body ->> 'overage', 'charge'),
+    'on_expiry', coalesce(body ->> 'on_expiry', 'keep'), 'rollover', preauth._rollover(body -> 'rollover'))) as b
+$$;
+comment on function preauth._budget_row(text, text, jsonb) is 'The row that a well-formed budget asks for, with its defaults written out: all but its id and its times.';
+
+-- 040_internal/_budgets_of.sql
+-- Where a plan has changed by time alone and nobody has written that down yet, the new plan's budgets count on the windows of the old plan's
+-- that are alike.
+create function preauth._budgets_of(path text[], at timestamptz)
+returns table (step bigint, scope text, depth integer, zone text, budget preauth.budget, counter_id bigint)
+language sql stable
+as $$
+  select step.ordinality, holder.account_id, cardinality(holder.path), holder.time_zone, b,
+    case when holder.plan_changes_at <= at and b.plan_id is not null then coalesce((
+      select former.budget_id from preauth.budget as former
+      where former.owner = 'plan:' || holder.plan_id and former.name = b.name and former.retired_at is null and preauth._counts_alike(former, b)), b.budget_id)
+    else b.budget_id end
   from unnest(path) with ordinality as step (account_id, ordinality)
   join preauth.account as holder on holder.account_id = step.account_id
   join preauth.budget as b
-    on b.owner in ('account:' || holder.account_id, 'plan:' || holder.plan_id) and b.retired_at is null
+    on b.owner in ('account:' || holder.account_id, 'plan:' || preauth._plan_at(holder, at)) and b.retired_at is null
   where not (b.plan_id is not null and exists (
     select from preauth.budget as own
     where own.owner = 'account:' || holder.account_id and own.name = b.name and own.retired_at is null))
 $$;
-comment on function preauth._budgets_of(text[]) is 'The live budgets of the accounts on a path: their own, and their plans'' but for those replaced by an own budget of the same name.';
+comment on function preauth._budgets_of(text[], timestamptz) is
+  'The live budgets of the accounts on a path: their own, and their plans'' but for those replaced by an own budget of the same name. counter_id: the budget on whose windows it counts.';
 
 -- 040_internal/_calendar_bounds.sql
 create function preauth._calendar_bounds(policy jsonb, zone text, at timestamptz, out window_key text, out starts_at timestamptz, out ends_at timestamptz)
@@ -1288,6 +1417,35 @@ as $$ select case when overdraft_amount is null then preauth._most_counted() els
 comment on function preauth._capacity(bigint, bigint) is
   'The most that settled + reserved may reach by a decision, in the budget''s unit: preauth._most_counted() where the limit is null or the budget only observes (no overdraft_amount).';
 
+-- 040_internal/_carried_over.sql
+create function preauth._carried_over(scope text, counter_id bigint, budget preauth.budget, zone text, starts_at timestamptz) returns bigint
+language plpgsql stable
+as $$
+declare
+  most constant bigint := (budget.rollover ->> 'max')::bigint;
+  previous preauth.budget_window;
+  carried bigint;
+  passed timestamptz;
+begin
+  select w.* into previous from preauth.budget_window as w
+  where w.account_id = scope and w.budget_id = counter_id and w.ends_at <= _carried_over.starts_at
+  order by w.starts_at desc limit 1;
+  if previous.limit_amount is null or budget.limit_amount is null then
+    return 0;
+  end if;
+  carried := preauth._left_over(previous, budget.rollover);
+  passed := previous.ends_at;
+  -- a period in which nothing was spent has no window, and leaves its whole limit
+  while passed < starts_at and carried < most and budget.limit_amount > 0 and budget.window_policy ->> 'kind' <> 'fixed' loop
+    carried := least(carried + budget.limit_amount, most);
+    select b.ends_at into passed from preauth._window_bounds(budget.window_policy, zone, passed) as b;
+  end loop;
+  return carried;
+end
+$$;
+comment on function preauth._carried_over(text, bigint, preauth.budget, text, timestamptz) is
+  'What the windows before one that starts at an instant leave to it, in the budget''s unit: positive what is left, negative what was overspent.';
+
 -- 040_internal/_change_body_errors.sql
 create function preauth._change_body_errors(body jsonb) returns jsonb
 language sql stable
@@ -1307,22 +1465,25 @@ declare
   at timestamptz := preauth._now();
 begin
   with changed as (
-    select w.window_id, w.account_id, w.limit_amount as before
+    select w.window_id, w.account_id, w.limit_amount as before, preauth._limit_with(w, _change_limits.limit_amount) as after
     from preauth._lock_windows(array(
       select c.window_id from preauth.budget_window as c
-      where c.budget_id = _change_limits.budget_id and c.ends_at > at and c.limit_amount is distinct from _change_limits.limit_amount)) as w
+      where c.budget_id = _change_limits.budget_id and c.ends_at > at
+        and c.limit_amount is distinct from preauth._limit_with(c, _change_limits.limit_amount))) as w
+    where w.budget_id = _change_limits.budget_id
   ), noted as (
     insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
     select c.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', c.window_id,
-      jsonb_build_object('before', c.before, 'after', _change_limits.limit_amount), at, coalesce(actor, session_user), reason
+      jsonb_build_object('before', c.before, 'after', c.after), at, coalesce(actor, session_user), reason
     from changed as c
   )
-  update preauth.budget_window as w set limit_amount = _change_limits.limit_amount
+  update preauth.budget_window as w set limit_amount = c.after
   from changed as c
   where w.window_id = c.window_id;
 end
 $$;
-comment on function preauth._change_limits(bigint, bigint, text, text) is 'Gives a budget''s current windows a new limit, each with a usage event. What is spent and held stays: available may become negative.';
+comment on function preauth._change_limits(bigint, bigint, text, text) is
+  'Gives a budget''s current windows a new limit (on top of what rolled over and is raised), each with a usage event. What is spent and held stays: available may become negative.';
 
 -- 040_internal/_change_overdraft.sql
 create function preauth._change_overdraft(budget_id bigint, overdraft_amount bigint) returns void
@@ -1339,6 +1500,20 @@ begin
 end
 $$;
 comment on function preauth._change_overdraft(bigint, bigint) is 'Lets the current windows of a budget be overdrawn as far as it may be now, in its unit; null: they only observe.';
+
+-- 040_internal/_change_plan.sql
+create function preauth._change_plan(account_id text, plan_id text, apply text, at timestamptz, actor text, reason text) returns void
+language plpgsql
+as $$
+begin
+  update preauth.account as a
+  set plan_id = _change_plan.plan_id, next_plan_id = null, plan_changes_at = null, plan_change_reason = null
+  where a.account_id = _change_plan.account_id;
+  perform preauth._take_up(account_id, apply, at, actor, reason);
+end
+$$;
+comment on function preauth._change_plan(text, text, text, timestamptz, text, text) is
+  'Puts a locked account under another plan at once (null: none); a change that was scheduled is forgotten. apply next_window: the windows that are taken up keep their limits.';
 
 -- 040_internal/_chosen_amounts.sql
 create function preauth._chosen_amounts(r preauth.reservation) returns jsonb
@@ -1419,6 +1594,46 @@ $$;
 comment on function preauth._close_unused_accounts(text[], preauth._ask[], preauth._ruling[]) is
   'Takes back the accounts (and their windows) that this batch has made and none of whose requests was decided: a refusal writes nothing.';
 
+-- 040_internal/_correct.sql
+create function preauth._correct(call text, account_id text, body jsonb, actor text) returns jsonb
+language plpgsql
+as $$
+declare
+  errors jsonb := preauth._correction_errors(call, body);
+  request constant jsonb := jsonb_strip_nulls(body) || jsonb_build_object('call', call);
+  earlier preauth.correction;
+  at timestamptz;
+  target preauth.budget_window;
+  amount bigint;
+begin
+  if errors <> '[]' then
+    return preauth._malformed(errors);
+  end if;
+  at := preauth._begin_change(array[account_id], null, array[body ->> 'budget'], body ->> 'window');
+  if not exists (select from preauth.account as a where a.account_id = _correct.account_id) then
+    return preauth._problem('account_unknown', format('Account %s is not known.', account_id));
+  end if;
+  select c.* into earlier from preauth.correction as c
+  where c.account_id = _correct.account_id and c.idempotency_key = _correct.body ->> 'idempotency_key';
+  if earlier.body is not null then
+    return case when earlier.body = request then earlier.reply || '{"replayed": true}' else preauth._problem('request_id_conflict',
+      format('Correction %s of account %s was another one; nothing was changed.', body ->> 'idempotency_key', account_id),
+      jsonb_build_object('account_id', account_id, 'idempotency_key', body ->> 'idempotency_key')) end;
+  end if;
+  select w.* into target from preauth._lock_windows(array[preauth._window_to_correct(account_id, body ->> 'budget', body ->> 'window', at)]) as w;
+  if target.window_id is null then
+    return preauth._no_window_to_correct(account_id, body);
+  end if;
+  amount := case call when 'reset' then -target.settled else (body ->> 'amount')::bigint end;
+  if abs(target.settled + amount) > preauth._most_counted() then
+    return preauth._problem('amount_out_of_range', format('The window would pass %s.', preauth._most_counted()));
+  end if;
+  return preauth._write_correction(target, amount, request, at, actor);
+end
+$$;
+comment on function preauth._correct(text, text, jsonb, text) is
+  'Corrects what a window counts as settled, by an adjustment event: call adjust by the amount given, call reset to nothing. Settled lines and earlier events stay. The same idempotency_key again answers as before and moves nothing.';
+
 -- 040_internal/_correct_settled.sql
 create function preauth._correct_settled(window_id bigint, amount bigint, at timestamptz) returns preauth.budget_window
 language plpgsql
@@ -1432,6 +1647,32 @@ end
 $$;
 comment on function preauth._correct_settled(bigint, bigint, timestamptz) is
   'Moves what a locked window counts as settled by an adjustment''s signed amount, in the budget''s unit; the window after. The usage event of the same instant is its caller''s.';
+
+-- 040_internal/_correction_errors.sql
+create function preauth._correction_errors(call text, body jsonb) returns jsonb
+language sql stable
+as $$
+  select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
+    select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.place, c.field), '[]') from (
+      select 0, f.name, 'is not a field of ' || case call when 'reset' then 'a reset' else 'an adjustment' end
+      from jsonb_object_keys(body - array['budget', 'window', 'reason', 'idempotency_key'] - case call when 'adjust' then 'amount' else '' end) as f (name)
+      union all
+      select 1, f.name, 'is required'
+      from unnest(array['budget', 'reason'] || case call when 'adjust' then array['amount', 'idempotency_key'] else '{}' end) as f (name)
+      where body ->> f.name is null
+      union all
+      values
+        (2, 'budget', case when body ->> 'budget' is not null and not coalesce(jsonb_typeof(body -> 'budget') = 'string' and preauth._is_name(body ->> 'budget', 64), false)
+          then 'must be a budget''s name' end),
+        (2, 'amount', case when body ->> 'amount' is not null and not preauth._is_signed_amount(body -> 'amount')
+          then 'must be a whole number from -9007199254740991 to 9007199254740991, and not 0' end),
+        (2, 'window', case when body ->> 'window' is not null and not preauth._is_line(body -> 'window', 64) then 'must be a window''s key, such as 2026-09' end),
+        (2, 'reason', case when body ->> 'reason' is not null then preauth._value_error('text', body -> 'reason') end),
+        (2, 'idempotency_key', case when body ->> 'idempotency_key' is not null then preauth._value_error('id', body -> 'idempotency_key') end)
+    ) as c (place, field, message)
+    where c.message is not null) end
+$$;
+comment on function preauth._correction_errors(text, jsonb) is 'What is wrong with an adjustment (adjust) or a reset, as [{path, message}]; [] when nothing is.';
 
 -- 040_internal/_cost_of.sql
 create function preauth._cost_of(tariffs preauth._tariff[], counts jsonb, is_ceiling boolean, told jsonb) returns jsonb
@@ -1450,6 +1691,13 @@ end
 $$;
 comment on function preauth._cost_of(preauth._tariff[], jsonb, boolean, jsonb) is
   '{unit: {dimension: amount}} of well-priced counts in the units that the caller did not tell; null where there is none.';
+
+-- 040_internal/_counts_alike.sql
+create function preauth._counts_alike(one preauth.budget, other preauth.budget) returns boolean
+language sql stable
+as $$ select (one.name, one.unit, one.window_policy, one.model) is not distinct from (other.name, other.unit, other.window_policy, other.model) $$;
+comment on function preauth._counts_alike(preauth.budget, preauth.budget) is
+  'Whether two budgets count the same: name, unit, window and model are equal. Then one may take up the windows of the other.';
 
 -- 040_internal/_counts_errors.sql
 create function preauth._counts_errors(path text, value jsonb, are_bounds boolean) returns jsonb
@@ -1496,23 +1744,24 @@ comment on function preauth._counts_only(text[]) is 'Whether what has no price i
 create function preauth._current_headers(account_id text, model text, at timestamptz) returns json
 language sql stable
 as $$
-  select preauth._rate_limit_headers((b.budget).name, w.limit_amount, w.limit_amount - w.settled - w.reserved, w.starts_at, w.ends_at, at)
-  from preauth._applicable_budgets(array[account_id], model) as b
-  cross join lateral preauth._current_window(b.scope, (b.budget).budget_id, at) as current
+  select preauth._rate_limit_headers((b.budget).name, l.limit_amount, l.limit_amount - w.settled - w.reserved, w.starts_at, w.ends_at, at)
+  from preauth._applicable_budgets(array[account_id], model, at) as b
+  cross join lateral preauth._current_window(b.scope, b.counter_id, at) as current
   join preauth.budget_window as w on w.window_id = current.window_id
-  where w.limit_amount is not null
-  order by (w.limit_amount - w.settled - w.reserved)::numeric / greatest(w.limit_amount, 1), (b.budget).name
+  cross join lateral (select preauth._limit_at(w, b.budget, at)) as l (limit_amount)
+  where l.limit_amount is not null
+  order by (l.limit_amount - w.settled - w.reserved)::numeric / greatest(l.limit_amount, 1), (b.budget).name
   limit 1
 $$;
 comment on function preauth._current_headers(text, text, timestamptz) is 'The rate limit headers of the account''s own tightest budget as it stands now, for replays.';
 
 -- 040_internal/_current_window.sql
-create function preauth._current_window(scope text, budget_id bigint, at timestamptz) returns table (window_id bigint, starts_at timestamptz, ends_at timestamptz)
+create function preauth._current_window(scope text, budget_id bigint, at timestamptz) returns table (window_id bigint, starts_at timestamptz, ends_at timestamptz, raised_until timestamptz)
 language sql stable
 as $$
-  select w.window_id, w.starts_at, w.ends_at
+  select w.window_id, w.starts_at, w.ends_at, w.raised_until
   from (
-    select x.window_id, x.starts_at, x.ends_at
+    select x.window_id, x.starts_at, x.ends_at, x.raised_until
     from preauth.budget_window as x
     where x.account_id = scope and x.budget_id = _current_window.budget_id and x.starts_at <= at
     order by x.starts_at desc
@@ -1731,6 +1980,34 @@ as $$
 $$;
 comment on function preauth._dimension_side(text) is 'Whether a dimension that a price table may name is input (counts towards tiers and prompt_tokens), output or other; null: there is no such dimension.';
 
+-- 040_internal/_end_raises.sql
+create function preauth._end_raises(max_count integer, at timestamptz) returns integer
+language plpgsql
+as $$
+declare
+  ended bigint[];
+begin
+  with over as (
+    select w.window_id, w.account_id, w.limit_amount, w.raised
+    from preauth._lock_windows(array(
+      select r.window_id from preauth.budget_window as r where r.raised_until <= at order by r.raised_until limit max_count)) as w
+    where w.raised_until <= at
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select o.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', o.window_id,
+      jsonb_build_object('before', o.limit_amount, 'after', o.limit_amount - o.raised), at, 'schedule', 'the raise has ended'
+    from over as o
+  ), lowered as (
+    update preauth.budget_window as w set limit_amount = w.limit_amount - w.raised, raised = 0, raised_until = null
+    from over as o where w.window_id = o.window_id
+    returning w.window_id
+  )
+  select array_agg(l.window_id) into ended from lowered as l;
+  return coalesce(cardinality(ended), 0);
+end
+$$;
+comment on function preauth._end_raises(integer, timestamptz) is 'Writes down that raises have ended: at most so many windows; how many.';
+
 -- 040_internal/_error.sql
 create function preauth._error(path text, message text) returns jsonb
 language sql stable
@@ -1902,6 +2179,15 @@ as $$
   end
 $$;
 comment on function preauth._field_kind(text, text) is 'What kind of value a call''s field takes; null: the call has no such field.';
+
+-- 040_internal/_figures_json.sql
+create function preauth._figures_json(w preauth.budget_window, budget preauth.budget, at timestamptz) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object('limit', l.limit_amount, 'settled', w.settled, 'reserved', w.reserved, 'available', l.limit_amount - w.settled - w.reserved)
+  from (select preauth._limit_at(w, budget, at)) as l (limit_amount)
+$$;
+comment on function preauth._figures_json(preauth.budget_window, preauth.budget, timestamptz) is 'What a window says, in the budget''s unit.';
 
 -- 040_internal/_first_counted.sql
 create function preauth._first_counted(counts jsonb) returns text
@@ -2409,14 +2695,14 @@ create function preauth._is_instant(value jsonb) returns boolean
 language plpgsql stable
 as $$
 begin
-  return jsonb_typeof(value) = 'string'
-    and value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})$'
-    and isfinite((value #>> '{}')::timestamptz);
+  return coalesce(jsonb_typeof(value) = 'string'
+    and value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$'
+    and isfinite((value #>> '{}')::timestamptz), false);
 exception when datetime_field_overflow or invalid_datetime_format or invalid_time_zone_displacement_value then
   return false;
 end
 $$;
-comment on function preauth._is_instant(jsonb) is 'Whether the value is an instant in RFC 3339, with its offset.';
+comment on function preauth._is_instant(jsonb) is 'Whether the value is an instant as RFC 3339 has it, with its offset.';
 
 -- 040_internal/_is_line.sql
 create function preauth._is_line(value jsonb, longest integer) returns boolean
@@ -2477,6 +2763,15 @@ create function preauth._is_record(body jsonb) returns boolean
 language sql immutable
 as $$ select case when body ? 'record' then (body ->> 'record')::boolean else false end $$;
 comment on function preauth._is_record(jsonb) is 'Whether a charge records spend that has happened already, which nothing refuses.';
+
+-- 040_internal/_is_signed_amount.sql
+create function preauth._is_signed_amount(value jsonb) returns boolean
+language sql stable
+as $$
+  select case when jsonb_typeof(value) = 'number' and value::text ~ '^-?[0-9]+$' and length(value::text) <= 17
+    then value::text::bigint between -9007199254740991 and 9007199254740991 and value::text::bigint <> 0 else false end
+$$;
+comment on function preauth._is_signed_amount(jsonb) is 'A whole JSON number from -(2^53-1) to 2^53-1, and not 0.';
 
 -- 040_internal/_is_time_zone.sql
 create function preauth._is_time_zone(value jsonb) returns boolean
@@ -2572,6 +2867,29 @@ as $$
     'created_at', preauth._time(key.created_at), 'revoked_at', preauth._time(key.revoked_at))
 $$;
 comment on function preauth._key_json(preauth.api_key) is 'A key as it is read: never its hash.';
+
+-- 040_internal/_kindred_windows.sql
+create function preauth._kindred_windows(account_id text, plan_ids text[], names text[], window_key text, at timestamptz) returns table (window_id bigint)
+language sql stable
+as $$
+  select c.window_id
+  from (
+    select live.name
+    from preauth._owners_of(array[account_id], plan_ids) as o
+    join preauth.budget as live on live.owner = o.owner and live.retired_at is null
+    union
+    select unnest(names)
+  ) as n
+  join preauth.budget as kin on kin.name = n.name and (kin.account_id = _kindred_windows.account_id or kin.plan_id is not null)
+  cross join lateral (
+    select current.window_id from preauth._current_window(_kindred_windows.account_id, kin.budget_id, at) as current
+    union
+    select w.window_id from preauth.budget_window as w
+    where w.account_id = _kindred_windows.account_id and w.budget_id = kin.budget_id and w.window_key = _kindred_windows.window_key
+  ) as c
+$$;
+comment on function preauth._kindred_windows(text, text[], text[], text, timestamptz) is
+  'An account''s current windows of all budgets that have a name which applies to it, or would under these plans, or is one of names; and those with window_key.';
 
 -- 040_internal/_known.sql
 create function preauth._known(asks preauth._ask[]) returns integer[]
@@ -2673,6 +2991,18 @@ language sql immutable
 as $$ select case when body ? 'alternatives' then jsonb_array_length(body -> 'alternatives') else 0 end $$;
 comment on function preauth._last_option(jsonb) is 'How many alternatives a request has.';
 
+-- 040_internal/_left_over.sql
+create function preauth._left_over(w preauth.budget_window, rollover jsonb) returns bigint
+language sql stable
+as $$
+  select case
+    when w.settled + w.reserved > w.limit_amount and (rollover ->> 'overspend')::boolean then w.limit_amount - w.settled - w.reserved
+    else least(greatest(w.limit_amount - w.raised - w.settled - w.reserved, 0), (rollover ->> 'max')::bigint)
+  end
+$$;
+comment on function preauth._left_over(preauth.budget_window, jsonb) is
+  'What one window leaves to the next, in the budget''s unit: negative when it is overspent and that is carried. What is held counts as spent; a temporary raise is not left over.';
+
 -- 040_internal/_lifecycle_batch.sql
 create function preauth._lifecycle_batch(call text, items jsonb, actors text[], within text[]) returns preauth._answer[]
 language plpgsql
@@ -2764,6 +3094,23 @@ end
 $$;
 comment on function preauth._lifecycle_rounds(text, preauth._ask[], preauth.reservation[], timestamptz) is
   'Takes the asks in rounds in which no reservation comes twice. Where there will be more than one, every window is locked before the first, so that the lock order holds.';
+
+-- 040_internal/_limit_at.sql
+create function preauth._limit_at(w preauth.budget_window, budget preauth.budget, at timestamptz) returns bigint
+language sql stable
+as $$
+  select case when w.budget_id = budget.budget_id then w.limit_amount else preauth._limit_with(w, budget.limit_amount) end
+    - case when w.raised_until <= at then w.raised else 0 end
+$$;
+comment on function preauth._limit_at(preauth.budget_window, preauth.budget, timestamptz) is
+  'A window''s limit at an instant under the budget that applies then, in the budget''s unit, whether or not it has been written down yet that a raise has ended or a plan has changed; null: unlimited.';
+
+-- 040_internal/_limit_with.sql
+create function preauth._limit_with(w preauth.budget_window, limit_amount bigint) returns bigint
+language sql stable
+as $$ select case when limit_amount is not null then least(limit_amount + w.rolled_over + w.raised, 9007199254740991) end $$;
+comment on function preauth._limit_with(preauth.budget_window, bigint) is
+  'The limit of a window under a budget''s limit, in the unit: what rolled over and what is raised comes on top. null: unlimited.';
 
 -- 040_internal/_line_states_allowed.sql
 create function preauth._line_states_allowed(reservation_state text) returns text[]
@@ -2891,15 +3238,15 @@ begin
     select w.window_id
     from jsonb_array_elements(budgets) as n (budget)
     join preauth.budget as b
-      on b.owner = 'plan:' || _lock_plan_windows.plan_id and b.name = n.budget ->> 'name' and b.retired_at is null
+      on b.plan_id = _lock_plan_windows.plan_id and b.name = n.budget ->> 'name'
     join preauth.budget_window as w on w.budget_id = b.budget_id and w.ends_at > preauth._now()
-    where apply = 'now' and w.limit_amount is distinct from (n.budget ->> 'limit_amount')::bigint
+    where apply = 'now' and w.limit_amount is distinct from preauth._limit_with(w, (n.budget ->> 'limit_amount')::bigint)
       or w.overdraft_amount is distinct from
         case when n.budget ->> 'enforcement' is distinct from 'observe' then coalesce((n.budget ->> 'overdraft_amount')::bigint, 0) end));
 end
 $$;
 comment on function preauth._lock_plan_windows(text, jsonb, text) is
-  'Locks, in one go and so in the one order, every current window whose limit or overdraft a change of a plan will move.';
+  'Locks, in one go and so in the one order, every current window whose limit or overdraft a change of a plan will move, those of retired budgets that may come back among them.';
 
 -- 040_internal/_lock_reservations.sql
 create function preauth._lock_reservations(
@@ -2933,47 +3280,62 @@ comment on function preauth._lock_reservations(preauth._ask[]) is
   'Locks the reservations of a batch, in the order of keys. held: each ask''s; at: the instant they were locked; refused: the answers to asks that have none.';
 
 -- 040_internal/_lock_slots.sql
+-- Who waited for a change of budgets sees its new budgets only in another statement: then all is locked, and looked at once more.
 create function preauth._lock_slots(routes preauth._route[], out slots preauth._slot[], out slot_ids bigint[], out reserved bigint[])
 language plpgsql
 as $$
 declare
   window_ids bigint[] := array[]::bigint[];
+  unseen integer;
 begin
   for k in 1 .. cardinality(routes) loop
     window_ids := window_ids || routes[k].window_ids;
   end loop;
-  select coalesce(array_agg(s.slot), '{}'), coalesce(array_agg(s.window_id), '{}'), coalesce(array_agg(s.reserved), '{}')
-  into slots, slot_ids, reserved
+  select coalesce(array_agg(s.slot), '{}'), coalesce(array_agg(s.window_id), '{}'), coalesce(array_agg(s.reserved), '{}'), count(*) filter (where s.unseen)
+  into slots, slot_ids, reserved, unseen
   from (
-    select w.window_id, w.reserved, row(
+    select w.window_id, w.reserved, b.budget_id is null as unseen, row(
       w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount,
-      preauth._capacity(w.limit_amount, w.overdraft_amount), preauth._capacity(b.limit_amount, preauth._overdraft(b)),
+      preauth._capacity(w.limit_amount, w.overdraft_amount), preauth._next_capacity(w, b),
       w.settled, w.starts_at, w.ends_at, b.on_expiry)::preauth._slot as slot
-    from preauth.budget_window as w
-    join preauth.budget as b on b.budget_id = w.budget_id
-    where w.window_id = any (window_ids)
-    order by w.depth desc, w.account_id, w.budget_id, w.window_id
-    for no key update of w
+    from (
+      select x.* from preauth.budget_window as x
+      where x.window_id = any (window_ids)
+      order by x.depth desc, x.account_id, x.window_id
+      for no key update
+    ) as w
+    left join preauth.budget as b on b.budget_id = w.budget_id
   ) as s;
+  if unseen > 0 then
+    select again.slots, again.slot_ids, again.reserved into slots, slot_ids, reserved from preauth._lock_slots(routes) as again;
+  end if;
 end
 $$;
 comment on function preauth._lock_slots(preauth._route[]) is
   'Locks every window of a batch once, in the order of preauth._lock_windows (one query, so that a decision costs less), and takes down what the decision needs of each: slots, their window_ids, their reserved amounts.';
 
 -- 040_internal/_lock_tallies.sql
+-- Who waited for a change of budgets sees its new budgets only in another statement: then all is locked, and looked at once more.
 create function preauth._lock_tallies(window_ids bigint[]) returns preauth._tally[]
 language plpgsql
 as $$
-begin
-  return array(
+declare
+  tallies preauth._tally[] := array(
     select row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, w.settled, w.reserved, 0, 0)::preauth._tally
     from (
       select x.* from preauth.budget_window as x
       where x.window_id = any (window_ids)
-      order by x.depth desc, x.account_id, x.budget_id, x.window_id
+      order by x.depth desc, x.account_id, x.window_id
       for no key update
     ) as w
-    join preauth.budget as b on b.budget_id = w.budget_id);
+    left join preauth.budget as b on b.budget_id = w.budget_id);
+begin
+  for k in 1 .. cardinality(tallies) loop
+    if tallies[k].budget is null then
+      return preauth._lock_tallies(window_ids);
+    end if;
+  end loop;
+  return tallies;
 end
 $$;
 comment on function preauth._lock_tallies(bigint[]) is 'Locks windows, in the order of preauth._lock_windows, and takes down their figures.';
@@ -2986,12 +3348,12 @@ begin
   return query
     select w.* from preauth.budget_window as w
     where w.window_id = any (window_ids)
-    order by w.depth desc, w.account_id, w.budget_id, w.window_id
+    order by w.depth desc, w.account_id, w.window_id
     for no key update;
 end
 $$;
 comment on function preauth._lock_windows(bigint[]) is
-  'Locks budget windows, the only place where that happens, in the one order: deepest account first, root last, then account_id, budget_id, window_id.';
+  'Locks budget windows, the only place where that happens, in the one order: deepest account first, root last, then account_id, window_id: none of them ever changes.';
 
 -- 040_internal/_log_change.sql
 create function preauth._log_change(actor text, subject text, subject_id text, before jsonb, after jsonb, reason text) returns void
@@ -3054,6 +3416,38 @@ end
 $$;
 comment on function preauth._make_routes(preauth._ask[], preauth._quote[], integer[], text[], text[], integer[], timestamptz) is
   'Works out the routes of a batch and makes the windows that are missing on them, looking again while the clock or a change of budgets has overtaken it.';
+
+-- 040_internal/_make_windows.sql
+create function preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamptz) returns void
+language plpgsql
+as $$
+begin
+  with made as (
+    insert into preauth.budget_window
+      (account_id, budget_id, ordinal, depth, window_key, starts_at, ends_at, time_zone,
+       initial_limit_amount, limit_amount, overdraft_amount, settled, rolled_over, raised, raised_until)
+    select m.scope, m.counter_id,
+      1 + coalesce((select max(p.ordinal) from preauth.budget_window as p where p.account_id = m.scope and p.budget_id = m.counter_id), 0),
+      m.depth, bounds.window_key, bounds.starts_at, bounds.ends_at, m.zone,
+      o.limit_amount, o.limit_amount, preauth._overdraft(budgets[m.place]), o.settled, o.rolled_over, o.raised, o.raised_until
+    from unnest(depths, scopes, zones, counter_ids) with ordinality as m (depth, scope, zone, counter_id, place)
+    cross join lateral preauth._next_window(m.scope, m.counter_id, budgets[m.place].window_policy, m.zone, at) as bounds
+    cross join lateral preauth._opening(m.scope, m.counter_id, budgets[m.place], m.zone, bounds.starts_at, bounds.ends_at, at) as o
+    where not exists (select from preauth._current_window(m.scope, m.counter_id, at))
+    order by m.place
+    on conflict do nothing
+    returning *
+  )
+  insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+  select w.account_id, 'rollover:' || w.window_id, 'adjustment', w.window_id, jsonb_build_object(b.unit, w.settled), at, 'rollover',
+    'spent above the limit of the window before'
+  from made as w
+  join preauth.budget as b on b.budget_id = w.budget_id
+  where w.settled <> 0;
+end
+$$;
+comment on function preauth._make_windows(integer[], text[], text[], preauth.budget[], bigint[], timestamptz) is
+  'Makes one window a place of the arrays, in their order, unless another call has made it. What the window before carries over is an adjustment, or part of the limit.';
 
 -- 040_internal/_malformed.sql
 create function preauth._malformed(errors jsonb) returns jsonb
@@ -3235,6 +3629,19 @@ as $$
 $$;
 comment on function preauth._my_reservations(text, integer, text) is 'A page of an account''s reservations, newest first.';
 
+-- 040_internal/_next_capacity.sql
+create function preauth._next_capacity(w preauth.budget_window, budget preauth.budget) returns bigint
+language sql stable
+as $$
+  select case when budget.rollover is null and w.raised = 0 then preauth._capacity(budget.limit_amount, preauth._overdraft(budget)) else (
+    select preauth._capacity(budget.limit_amount + greatest(c.carried, 0) + coalesce(r.amount, 0), preauth._overdraft(budget)) - greatest(-c.carried, 0)
+    from (select coalesce(case when budget.rollover is not null then preauth._left_over(w, budget.rollover) end, 0)) as c (carried)
+    left join preauth.limit_raise as r on r.account_id = w.account_id and r.name = budget.name and r.expires_at > w.ends_at)
+  end
+$$;
+comment on function preauth._next_capacity(preauth.budget_window, preauth.budget) is
+  'What the window after this one will have room for if nothing else is spent, in the budget''s unit: with what rolls over, and a raise that still lasts.';
+
 -- 040_internal/_next_window.sql
 create function preauth._next_window(
   scope text, budget_id bigint, policy jsonb, zone text, at timestamptz,
@@ -3264,6 +3671,26 @@ end
 $$;
 comment on function preauth._next_window(text, bigint, jsonb, text, timestamptz) is
   'The window to make for a budget and account that have none at an instant: the period around it, from where the window before ended to where one that follows begins, so that they neither overlap nor leave a gap.';
+
+-- 040_internal/_no_budget_applies.sql
+create function preauth._no_budget_applies(account_id text, name text) returns jsonb
+language sql stable
+as $$
+  select case when exists (select from preauth.account as a where a.account_id = _no_budget_applies.account_id)
+    then preauth._problem('budget_unknown', format('No budget %s applies to account %s.', name, account_id))
+    else preauth._problem('account_unknown', format('Account %s is not known.', account_id)) end
+$$;
+comment on function preauth._no_budget_applies(text, text) is 'The problem where an account, or a budget of that name for it, is not known.';
+
+-- 040_internal/_no_window_to_correct.sql
+create function preauth._no_window_to_correct(account_id text, body jsonb) returns jsonb
+language sql stable
+as $$
+  select case when body ->> 'window' is null
+    then preauth._problem('budget_unknown', format('No budget %s applies to account %s.', body ->> 'budget', account_id))
+    else preauth._problem('window_unknown', format('Budget %s of account %s has no window %s.', body ->> 'budget', account_id, body ->> 'window')) end
+$$;
+comment on function preauth._no_window_to_correct(text, jsonb) is 'Why there is nothing to correct, as a problem.';
 
 -- 040_internal/_normal_body.sql
 create function preauth._normal_body(call text, item jsonb) returns jsonb
@@ -3385,41 +3812,59 @@ $$;
 comment on function preauth._open_verdict(preauth.reservation, timestamptz) is 'The code of the refusal of a call that needs an open reservation; null when it is open.';
 
 -- 040_internal/_open_windows.sql
--- The order of the inserts is the lock order: two calls that both make windows never wait for each other in a ring. The budgets are locked
--- against change, so that no window is made with a limit that has just been replaced.
+-- The order of the inserts is the lock order: two calls that both make windows never wait for each other in a ring. The accounts are locked
+-- against a change of plan, and the budgets against any change, so that no window is made for what has just been replaced.
 create function preauth._open_windows(account_ids text[], models text[], at timestamptz) returns void
 language plpgsql
 as $$
+declare
+  locked bigint[];
 begin
-  perform from preauth.budget as b
-  where b.budget_id in (
-    select (m.budget).budget_id
-    from unnest(account_ids, models) as r (account_id, model)
-    join preauth.account as leaf on leaf.account_id = r.account_id
-    cross join lateral preauth._applicable_budgets(leaf.path, r.model) as m
-    where not exists (select from preauth._current_window(m.scope, (m.budget).budget_id, at)))
-  order by b.budget_id
+  perform from preauth.account as a
+  where a.account_id in (select m.scope from preauth._unmade(account_ids, models, at) as m)
+  order by a.account_id
   for share;
-  insert into preauth.budget_window
-    (account_id, budget_id, ordinal, depth, window_key, starts_at, ends_at, time_zone, initial_limit_amount, limit_amount, overdraft_amount)
-  select m.scope, m.budget_id,
-    1 + coalesce((select max(p.ordinal) from preauth.budget_window as p where p.account_id = m.scope and p.budget_id = m.budget_id), 0),
-    m.depth, bounds.window_key, bounds.starts_at, bounds.ends_at, m.zone, m.limit_amount, m.limit_amount, m.overdraft_amount
-  from (
-    select distinct on (b.depth, b.scope, (b.budget).budget_id)
-      b.depth, b.scope, b.zone, (b.budget).budget_id, (b.budget).window_policy, (b.budget).limit_amount, preauth._overdraft(b.budget) as overdraft_amount
-    from unnest(account_ids, models) as r (account_id, model)
-    join preauth.account as leaf on leaf.account_id = r.account_id
-    cross join lateral preauth._applicable_budgets(leaf.path, r.model) as b
-    where not exists (select from preauth._current_window(b.scope, (b.budget).budget_id, at))
-    order by b.depth desc, b.scope, (b.budget).budget_id
-  ) as m
-  cross join lateral preauth._next_window(m.scope, m.budget_id, m.window_policy, m.zone, at) as bounds
-  order by m.depth desc, m.scope, m.budget_id
-  on conflict do nothing;
+  locked := array(
+    select b.budget_id from preauth.budget as b
+    where b.budget_id in (select (m.budget).budget_id from preauth._unmade(account_ids, models, at) as m)
+    order by b.budget_id
+    for share);
+  perform preauth._make_windows(
+    array_agg(m.depth order by m.depth desc, m.scope, m.counter_id), array_agg(m.scope order by m.depth desc, m.scope, m.counter_id),
+    array_agg(m.zone order by m.depth desc, m.scope, m.counter_id), array_agg(m.budget order by m.depth desc, m.scope, m.counter_id),
+    array_agg(m.counter_id order by m.depth desc, m.scope, m.counter_id), at)
+  from preauth._unmade(account_ids, models, at) as m
+  where (m.budget).budget_id = any (locked);
 end
 $$;
 comment on function preauth._open_windows(text[], text[], timestamptz) is 'Makes the current windows that are missing, once however many calls race for them.';
+
+-- 040_internal/_opening.sql
+create function preauth._opening(
+  scope text, counter_id bigint, budget preauth.budget, zone text, starts_at timestamptz, ends_at timestamptz, at timestamptz,
+  out limit_amount bigint, out settled bigint, out rolled_over bigint, out raised bigint, out raised_until timestamptz)
+language plpgsql stable
+as $$
+declare
+  carried bigint := 0;
+begin
+  raised := 0;
+  if budget.rollover is not null then
+    carried := preauth._carried_over(scope, counter_id, budget, zone, starts_at);
+  end if;
+  rolled_over := greatest(carried, 0);
+  settled := greatest(-carried, 0);
+  limit_amount := case when budget.limit_amount is not null then least(budget.limit_amount + rolled_over, 9007199254740991) end;
+  select least(r.amount, 9007199254740991 - limit_amount), case when r.expires_at < ends_at then r.expires_at end
+  into raised, raised_until
+  from preauth.limit_raise as r
+  where r.account_id = scope and r.name = budget.name and r.expires_at > at and limit_amount is not null;
+  raised := coalesce(raised, 0);
+  limit_amount := limit_amount + raised;
+end
+$$;
+comment on function preauth._opening(text, bigint, preauth.budget, text, timestamptz, timestamptz, timestamptz) is
+  'What a new window begins with, in the budget''s unit: its limit with what rolls over and what is raised, and what counts as spent because the window before was overspent.';
 
 -- 040_internal/_option.sql
 create function preauth._option(body jsonb, option_no integer) returns jsonb
@@ -3531,6 +3976,20 @@ $$;
 comment on function preauth._own_tariffs(preauth.reservation, preauth._tariff[]) is
   'By what a reservation''s usage is priced, whatever was published since: the tables that priced its ceiling; where it told amounts alone, those in effect and published when it was made; nothing where its ceiling could not be priced.';
 
+-- 040_internal/_owners_of.sql
+create function preauth._owners_of(account_ids text[], plan_ids text[]) returns table (owner text)
+language sql stable
+as $$
+  select 'account:' || a from unnest(account_ids) as a
+  union
+  select 'plan:' || p from unnest(plan_ids) as p where p is not null
+  union
+  select 'plan:' || p.plan_id
+  from preauth.account as a cross join lateral (values (a.plan_id), (a.next_plan_id)) as p (plan_id)
+  where a.account_id = any (account_ids) and p.plan_id is not null
+$$;
+comment on function preauth._owners_of(text[], text[]) is 'The owners (as in budget.owner) of the budgets that apply to accounts of their own, will by a scheduled change, or would under these plans.';
+
 -- 040_internal/_page_errors.sql
 create function preauth._page_errors(max_count integer, cursor text) returns jsonb
 language sql stable
@@ -3626,6 +4085,12 @@ as $$
 $$;
 comment on function preauth._plain_fields(text) is 'The fields of a call that preauth._is_plain can tell to be well-formed.';
 
+-- 040_internal/_plan_at.sql
+create function preauth._plan_at(account preauth.account, at timestamptz) returns text
+language sql stable
+as $$ select case when account.plan_changes_at <= at then account.next_plan_id else account.plan_id end $$;
+comment on function preauth._plan_at(preauth.account, timestamptz) is 'The account''s plan at an instant, whether or not a scheduled change has been written down yet.';
+
 -- 040_internal/_plan_errors.sql
 create function preauth._plan_errors(plan_id text, body jsonb) returns jsonb
 language plpgsql stable
@@ -3669,6 +4134,21 @@ as $$
   from preauth.plan as p where p.plan_id = _plan_json.plan_id
 $$;
 comment on function preauth._plan_json(text) is 'A plan with its live budgets; null if there is none.';
+
+-- 040_internal/_plan_period_end.sql
+create function preauth._plan_period_end(account_id text, at timestamptz) returns timestamptz
+language sql stable
+as $$
+  select max(coalesce(w.ends_at, n.ends_at))
+  from preauth._budgets_of(array[account_id], at) as b
+  left join lateral preauth._current_window(b.scope, b.counter_id, at) as c on true
+  left join preauth.budget_window as w on w.window_id = c.window_id
+  left join lateral preauth._next_window(b.scope, b.counter_id, (b.budget).window_policy, b.zone, at) as n
+    on c.window_id is null and (b.budget).window_policy ->> 'kind' <> 'fixed'
+  where (b.budget).plan_id is not null and isfinite(coalesce(w.ends_at, n.ends_at))
+$$;
+comment on function preauth._plan_period_end(text, timestamptz) is
+  'When the longest current window of the account''s plan ends; null where none ever does. A fixed window that no spend has started is not current.';
 
 -- 040_internal/_price.sql
 -- A loop of simple expressions over the few dimensions that are named: cheaper than any query would be.
@@ -3846,6 +4326,8 @@ as $$
     ('budget_unknown', 404, 'No such budget'),
     ('key_unknown', 404, 'No such key'),
     ('price_table_unknown', 404, 'No such price table'),
+    ('window_unknown', 404, 'No such window'),
+    ('raise_unknown', 404, 'No such raise'),
     ('request_id_conflict', 409, 'The request_id was used for another request'),
     ('settlement_conflict', 409, 'It was settled with other usage'),
     ('settlement_exceeds_hold', 409, 'The usage exceeds the hold'),
@@ -3911,24 +4393,24 @@ create function preauth._put_budget(plan_id text, account_id text, body jsonb, a
 language plpgsql
 as $$
 declare
+  wanted preauth.budget := preauth._budget_row(plan_id, account_id, body);
   holder text := coalesce('plan:' || plan_id, 'account:' || account_id);
   before preauth.budget;
   after preauth.budget;
 begin
-  select b.* into before from preauth.budget as b where b.owner = holder and b.name = body ->> 'name' and b.retired_at is null for update;
-  if before.budget_id is not null and (before.unit, before.window_policy, before.model)
-      is distinct from (body ->> 'unit', preauth._window_policy(body -> 'window'), body ->> 'model') then
+  select b.* into before from preauth.budget as b where b.owner = holder and b.name = wanted.name and b.retired_at is null for update;
+  if before.budget_id is not null and not preauth._counts_alike(before, wanted) then
     update preauth.budget as b set retired_at = preauth._now() where b.budget_id = before.budget_id;
   end if;
+  perform preauth._revive_budget(holder, wanted);
   insert into preauth.budget
-    (plan_id, account_id, name, unit, window_policy, limit_amount, model, enforcement, overdraft_amount, overage, on_expiry, created_at)
+    (plan_id, account_id, name, unit, window_policy, limit_amount, model, enforcement, overdraft_amount, overage, on_expiry, rollover, created_at)
   values
-    (plan_id, account_id, body ->> 'name', body ->> 'unit', preauth._window_policy(body -> 'window'), (body ->> 'limit_amount')::bigint, body ->> 'model',
-     coalesce(body ->> 'enforcement', 'hard'), coalesce((body ->> 'overdraft_amount')::bigint, 0), coalesce(body ->> 'overage', 'charge'),
-     coalesce(body ->> 'on_expiry', 'keep'), preauth._now())
+    (plan_id, account_id, wanted.name, wanted.unit, wanted.window_policy, wanted.limit_amount, wanted.model,
+     wanted.enforcement, wanted.overdraft_amount, wanted.overage, wanted.on_expiry, wanted.rollover, preauth._now())
   on conflict (owner, name) where retired_at is null do update
     set limit_amount = excluded.limit_amount, enforcement = excluded.enforcement, overdraft_amount = excluded.overdraft_amount,
-      overage = excluded.overage, on_expiry = excluded.on_expiry
+      overage = excluded.overage, on_expiry = excluded.on_expiry, rollover = excluded.rollover
   returning * into after;
   perform preauth._change_overdraft(after.budget_id, preauth._overdraft(after));
   if apply = 'now' then
@@ -3940,7 +4422,7 @@ begin
 end
 $$;
 comment on function preauth._put_budget(text, text, jsonb, text, text, text) is
-  'Makes or changes a well-formed budget of a plan or an account. Another unit, window or model counts something else: the old budget is retired and a new one begins at nothing. apply now: the current windows get the new limit.';
+  'Makes or changes a well-formed budget of a plan or an account. Another unit, window or model counts something else: the old budget is retired, and a new one begins at nothing, or where it was retired before. apply now: the current windows get the new limit.';
 
 -- 040_internal/_put_max_open_holds.sql
 create function preauth._put_max_open_holds(account_id text, max_open_holds integer, actor text, reason text) returns void
@@ -4063,6 +4545,37 @@ end
 $$;
 comment on function preauth._raise(text, text, jsonb) is 'PA001: misuse; PA002: a broken invariant, the transaction is undone. The codes are listed in sql/README.md.';
 
+-- 040_internal/_raise_errors.sql
+create function preauth._raise_errors(body jsonb, at timestamptz) returns jsonb
+language sql stable
+as $$
+  select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
+    select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.field), '[]') from (
+      select f.name, 'is not a field of a raise' from jsonb_object_keys(body - array['amount', 'expires_at', 'reason']) as f (name)
+      union all
+      select f.name, 'is required' from unnest(array['amount', 'expires_at']) as f (name) where body ->> f.name is null
+      union all
+      values
+        ('amount', case when body ->> 'amount' is not null and (not preauth._is_amount(body -> 'amount') or body -> 'amount' = '0')
+          then 'must be a whole number from 1 to 9007199254740991' end),
+        ('expires_at', case
+          when body ->> 'expires_at' is null then null
+          when not preauth._is_instant(body -> 'expires_at') then 'must be an instant with its offset, such as 2026-10-01T00:00:00Z'
+          when (body ->> 'expires_at')::timestamptz <= _raise_errors.at then 'must be in the future' end)
+    ) as c (field, message)
+    where c.message is not null) || preauth._change_body_errors(body - 'apply') end
+$$;
+comment on function preauth._raise_errors(jsonb, timestamptz) is 'What is wrong with a temporary raise, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_raise_json.sql
+create function preauth._raise_json(account_id text, name text) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object('account_id', r.account_id, 'budget', r.name, 'amount', r.amount, 'expires_at', preauth._time(r.expires_at))
+  from preauth.limit_raise as r where r.account_id = _raise_json.account_id and r.name = _raise_json.name
+$$;
+comment on function preauth._raise_json(text, text) is 'A temporary raise as it is put; null if there is none.';
+
 -- 040_internal/_raise_version.sql
 create function preauth._raise_version() returns trigger
 language plpgsql
@@ -4073,6 +4586,33 @@ begin
 end
 $$;
 comment on function preauth._raise_version() is 'Accounts or budgets have changed: the routes that were worked out before do not hold any more.';
+
+-- 040_internal/_raise_window.sql
+create function preauth._raise_window(account_id text, name text, amount bigint, expires_at timestamptz, at timestamptz, actor text, reason text) returns void
+language plpgsql
+as $$
+begin
+  with wanted as (
+    select w, l.base + l.raised as after, l.raised
+    from preauth._budgets_of(array[account_id], at) as b
+    cross join lateral preauth._current_window(b.scope, b.counter_id, at) as c
+    join preauth.budget_window as w on w.window_id = c.window_id
+    cross join lateral (select w.limit_amount - w.raised, least(_raise_window.amount, 9007199254740991 - (w.limit_amount - w.raised))) as l (base, raised)
+    where (b.budget).name = _raise_window.name
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select _raise_window.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', (x.w).window_id,
+      jsonb_build_object('before', (x.w).limit_amount, 'after', x.after), at, coalesce(actor, session_user), reason
+    from wanted as x where x.after is distinct from (x.w).limit_amount
+  )
+  update preauth.budget_window as w
+  set limit_amount = x.after, raised = case when x.after is not null then x.raised else 0 end, raised_until = case when x.after is not null and x.raised > 0 and expires_at < w.ends_at then expires_at end
+  from wanted as x
+  where w.window_id = (x.w).window_id;
+end
+$$;
+comment on function preauth._raise_window(text, text, bigint, timestamptz, timestamptz, text, text) is
+  'Raises the limit of the current window (locked) of an account''s budget by an amount in the budget''s unit instead of what it is raised by now; 0 ends the raise. An unlimited window stays so.';
 
 -- 040_internal/_rate_errors.sql
 create function preauth._rate_errors(path text, dimension text, rate jsonb, unit text) returns jsonb
@@ -4609,11 +5149,22 @@ as $$
 declare
   releases preauth._ask[] := array(select a from unnest(asks) as a where a.body ->> 'action' = 'release');
   settlements preauth._ask[] := array(select a from unnest(asks) as a where a.body ->> 'action' <> 'release');
+  held preauth.reservation[] := preauth._held(asks);
+  answers preauth._answer[] := preauth._settle_round(settlements, preauth._held(settlements), at)
+    || array(select r from preauth._release_round(releases, at) as r);
 begin
-  return preauth._settle_round(settlements, preauth._held(settlements), at) || array(select r from preauth._release_round(releases, at) as r);
+  for k in 1 .. cardinality(asks) loop
+    perform preauth._log_change(asks[k].actor, 'reservation', asks[k].account_id || '/' || asks[k].request_id,
+      jsonb_build_object('state', preauth._state_at(held[k], at)),
+      jsonb_strip_nulls(jsonb_build_object('state', r.body ->> 'state', 'action', asks[k].body -> 'action', 'amounts', r.body::jsonb -> 'amounts')),
+      asks[k].body ->> 'reason')
+    from unnest(answers) as r
+    where r.n = asks[k].n and r.status = 200 and not (r.body ->> 'replayed')::boolean;
+  end loop;
+  return answers;
 end
 $$;
-comment on function preauth._resolve_round(preauth._ask[], timestamptz) is 'Settles or releases, as a person has decided.';
+comment on function preauth._resolve_round(preauth._ask[], timestamptz) is 'Settles or releases, as a person has decided, each with an entry in the change log.';
 
 -- 040_internal/_respond.sql
 create function preauth._respond(answer preauth._answer) returns jsonb
@@ -4650,6 +5201,23 @@ end
 $$;
 comment on function preauth._retire_budget(bigint, text, text) is 'A budget stops applying to new calls; its windows and what they hold stay.';
 
+-- 040_internal/_revive_budget.sql
+create function preauth._revive_budget(holder text, wanted preauth.budget) returns void
+language plpgsql
+as $$
+begin
+  update preauth.budget as b set retired_at = null
+  where b.budget_id = (
+      select r.budget_id from preauth.budget as r
+      where r.owner = holder and r.name = wanted.name and r.retired_at is not null and preauth._counts_alike(r, wanted)
+        and r.plan_id is not distinct from wanted.plan_id and r.account_id is not distinct from wanted.account_id
+      order by r.budget_id desc limit 1)
+    and not exists (select from preauth.budget as live where live.owner = holder and live.name = wanted.name and live.retired_at is null);
+end
+$$;
+comment on function preauth._revive_budget(text, preauth.budget) is
+  'Where no budget is live under a name but one that counts alike was retired, that one is live again: what was spent in its windows is not forgotten.';
+
 -- 040_internal/_revoke_statements.sql
 create function preauth._revoke_statements() returns setof text
 language sql stable
@@ -4664,6 +5232,36 @@ as $$
     and not (t.class = 'schema' and t.schema = 'preauth_api' and coalesce(r.rolname <> 'anon', false))
 $$;
 comment on function preauth._revoke_statements() is 'What takes from everyone, and from the roles that preauth._audience speaks of, each right that it does not give them.';
+
+-- 040_internal/_rollover.sql
+create function preauth._rollover(value jsonb) returns jsonb
+language sql stable
+as $$ select case when jsonb_typeof(value) = 'object' then '{"overspend": false}'::jsonb || value end $$;
+comment on function preauth._rollover(jsonb) is 'A well-formed rollover with its default written out; null for null.';
+
+-- 040_internal/_rollover_checks.sql
+create function preauth._rollover_checks(body jsonb) returns table (field text, message text)
+language sql stable
+as $$
+  select c.field, c.message
+  from (select body -> 'rollover') as r (value)
+  cross join lateral (
+    select 'rollover', 'must be an object with max, or null for none' where jsonb_typeof(r.value) <> 'object'
+    union all
+    select 'rollover.' || f.name, 'is not a field of a rollover'
+    from jsonb_object_keys(case when jsonb_typeof(r.value) = 'object' then r.value - array['max', 'overspend'] else '{}' end) as f (name)
+    union all
+    select 'rollover.max', 'must be a whole number from 0 to 9007199254740991'
+    where jsonb_typeof(r.value) = 'object' and not coalesce(preauth._is_amount(r.value -> 'max'), false)
+    union all
+    select 'rollover.overspend', 'must be true or false' where jsonb_typeof(r.value) = 'object' and jsonb_typeof(r.value -> 'overspend') <> 'boolean'
+    union all
+    select 'rollover', 'is only for windows that end: calendar, cycle or fixed'
+    where jsonb_typeof(r.value) = 'object' and body -> 'window' ->> 'kind' in ('lifetime', 'rolling')
+  ) as c (field, message)
+  where r.value is not null and r.value <> 'null'
+$$;
+comment on function preauth._rollover_checks(jsonb) is 'What is wrong with a budget''s rollover, field by field.';
 
 -- 040_internal/_room.sql
 create function preauth._room(slot preauth._slot, reserved bigint) returns bigint
@@ -5009,6 +5607,30 @@ $$;
 comment on function preauth._slot_fits_at(preauth._slot, integer, bigint, bigint, timestamptz, preauth._lapse[]) is
   'The earliest instant at which the slot covers what is required if nothing else is spent: now, when leases lapse, or when the window ends; null if never. Where more than 256 leases would have to lapse, the instant by which the first 256 have.';
 
+-- 040_internal/_slots_as_of.sql
+create function preauth._slots_as_of(slots preauth._slot[], at timestamptz) returns preauth._slot[]
+language plpgsql stable
+as $$
+declare
+  found record;
+begin
+  if not exists (select from preauth.account as a where a.plan_changes_at <= at)
+      and not exists (select from preauth.budget_window as w where w.raised_until <= at) then
+    return slots;
+  end if;
+  for k in 1 .. cardinality(slots) loop
+    select w, preauth._budget_at(w, at) as budget into found from preauth.budget_window as w where w.window_id = slots[k].window_id;
+    slots[k].limit_amount := preauth._limit_at(found.w, found.budget, at);
+    slots[k].capacity := preauth._capacity(slots[k].limit_amount, preauth._overdraft(found.budget));
+    slots[k].next_capacity := preauth._next_capacity(found.w, found.budget);
+    slots[k].on_expiry := (found.budget).on_expiry;
+  end loop;
+  return slots;
+end
+$$;
+comment on function preauth._slots_as_of(preauth._slot[], timestamptz) is
+  'Slots with what time alone has changed, and nobody has written down yet: plans that have changed, raises that have ended. Only routes that were worked out just now can have such windows.';
+
 -- 040_internal/_spent.sql
 create function preauth._spent(amounts jsonb, unit text) returns bigint
 language sql stable
@@ -5033,6 +5655,26 @@ language sql immutable
 as $$ select case when one is null then other when 'keep' in (one, other) then 'keep' when 'charge' in (one, other) then 'charge' else one end $$;
 comment on function preauth._stricter_expiry(text, text) is 'What becomes of a reservation with lines of both policies: keep if any keeps, else charge if any charges. one may be null: no line yet.';
 
+-- 040_internal/_switch_errors.sql
+create function preauth._switch_errors(body jsonb, at timestamptz) returns jsonb
+language sql stable
+as $$
+  select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
+    select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.field), '[]') from (
+      select f.name, 'is not a field of a change of plan' from jsonb_object_keys(body - array['plan_id', 'apply', 'at', 'reason']) as f (name)
+      union all
+      values
+        ('plan_id', case when not body ? 'plan_id' then 'is required' else preauth._value_error('id', body -> 'plan_id') end),
+        ('at', case
+          when body ->> 'at' is null then null
+          when not preauth._is_instant(body -> 'at') then 'must be an instant with its offset, such as 2026-10-01T00:00:00Z'
+          when body ->> 'apply' is not null then 'is instead of apply'
+          when (body ->> 'at')::timestamptz <= _switch_errors.at then 'must be in the future' end)
+    ) as c (field, message)
+    where c.message is not null) || preauth._change_body_errors(body) end
+$$;
+comment on function preauth._switch_errors(jsonb, timestamptz) is 'What is wrong with a change of plan, as [{path, message}]; [] when nothing is.';
+
 -- 040_internal/_take.sql
 create function preauth._take(asks preauth._ask[]) returns preauth._answer[]
 language plpgsql
@@ -5050,6 +5692,9 @@ begin
   way := preauth._routes(asks, quoted.quotes, quoted.quote_of);
   locked := preauth._lock_slots(way.routes);
   at := preauth._now();
+  if way.worked_out is not null then
+    locked.slots := preauth._slots_as_of(locked.slots, at);
+  end if;
   decided := preauth._decide(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, locked.slot_ids, at, locked.reserved);
   rulings := decided.rulings;
   if cardinality(way.opened) > 0 then
@@ -5067,6 +5712,50 @@ end
 $$;
 comment on function preauth._take(preauth._ask[]) is
   'Takes a batch of reserve or charge calls, numbered 1, 2, 3, …: price, find windows, lock them once in order, decide in order, record, answer in order.';
+
+-- 040_internal/_take_up.sql
+create function preauth._take_up(account_id text, apply text, at timestamptz, actor text, reason text) returns void
+language plpgsql
+as $$
+declare
+  taken bigint[];
+begin
+  with pair as (
+    select distinct on ((e.budget).budget_id) c.window_id, e.budget, former
+    from preauth._budgets_of(array[_take_up.account_id], at) as e
+    join preauth.budget as former
+      on former.name = (e.budget).name and former.budget_id <> (e.budget).budget_id
+      and (former.account_id = _take_up.account_id or former.plan_id is not null) and preauth._counts_alike(former, e.budget)
+    cross join lateral preauth._current_window(_take_up.account_id, former.budget_id, at) as c
+    join preauth.budget_window as w on w.window_id = c.window_id
+    where not exists (
+      select from preauth.budget_window as x
+      where x.account_id = _take_up.account_id and x.budget_id = (e.budget).budget_id and x.starts_at < w.ends_at and x.ends_at > w.starts_at)
+    order by (e.budget).budget_id, c.window_id desc
+  ), moved as (
+    update preauth.budget_window as w
+    set budget_id = (p.budget).budget_id,
+      ordinal = 1 + coalesce((select max(x.ordinal) from preauth.budget_window as x
+                              where x.account_id = _take_up.account_id and x.budget_id = (p.budget).budget_id), 0),
+      limit_amount = case apply when 'now' then preauth._limit_with(w, (p.budget).limit_amount) else w.limit_amount end,
+      overdraft_amount = preauth._overdraft(p.budget)
+    from pair as p
+    join preauth.budget_window as was on was.window_id = p.window_id
+    where w.window_id = p.window_id
+    returning w.window_id, was.limit_amount as before, w.limit_amount as after,
+      (p.former).owner || '/' || (p.former).name as taken_from, (p.budget).owner || '/' || (p.budget).name as taken_by
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select _take_up.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', m.window_id,
+      jsonb_build_object('before', m.before, 'after', m.after, 'from', m.taken_from, 'to', m.taken_by), at, coalesce(actor, session_user), reason
+    from moved as m
+    returning window_id
+  )
+  select array_agg(n.window_id) into taken from noted as n;
+end
+$$;
+comment on function preauth._take_up(text, text, timestamptz, text, text) is
+  'Each budget that applies to a locked account, but has no window yet, takes up the account''s current window of a budget that counts alike and applies no more: what is spent and held there goes on counting. apply now: with its own limit. Each leaves a limit_changed event.';
 
 -- 040_internal/_tariffs.sql
 -- usd_nano by one probe of the key; an index that is empty as a rule tells that there is no other unit.
@@ -5375,6 +6064,20 @@ as $$
 $$;
 comment on function preauth._unknown_body(preauth.reservation) is 'The reply to a settlement whose outcome is unknown.';
 
+-- 040_internal/_unmade.sql
+create function preauth._unmade(account_ids text[], models text[], at timestamptz)
+returns table (depth integer, scope text, zone text, budget preauth.budget, counter_id bigint)
+language sql stable
+as $$
+  select distinct on (b.depth, b.scope, b.counter_id) b.depth, b.scope, b.zone, b.budget, b.counter_id
+  from unnest(account_ids, models) as r (account_id, model)
+  join preauth.account as leaf on leaf.account_id = r.account_id
+  cross join lateral preauth._applicable_budgets(leaf.path, r.model, at) as b
+  where not exists (select from preauth._current_window(b.scope, b.counter_id, at))
+  order by b.depth desc, b.scope, b.counter_id
+$$;
+comment on function preauth._unmade(text[], text[], timestamptz) is 'The budgets of these routes whose current window is not made yet.';
+
 -- 040_internal/_unopened.sql
 create function preauth._unopened(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[])
@@ -5463,9 +6166,10 @@ as $$
     and not exists (select from preauth.usage_event as u where u.window_id = w.window_id)
     and not exists (select from preauth.change_log as c
                     where c.subject = 'budget' and c.subject_id = b.owner || '/' || b.name and c.before ->> 'enforcement' <> 'hard')
+    and not exists (select from preauth.account as x where x.account_id = w.account_id and x.plan_changes_at is not null)
 $$;
 comment on function preauth._verify_admissions() is
-  'Hard windows whose decisions let in more than the limit. Late charges, overages and recorded exceptions are no decisions; windows corrected or once not hard are left out.';
+  'Hard windows whose decisions let in more than the limit. Late charges, overages and recorded exceptions are no decisions; windows corrected, once not hard, or of an account whose plan is about to change are left out.';
 
 -- 040_internal/_verify_costs.sql
 create function preauth._verify_costs() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
@@ -5592,7 +6296,8 @@ as $$
     ('window_reserved_is_sum_of_held_lines', coalesce(l.held, 0)::text, w.reserved::text),
     ('window_settled_is_sum_of_settled_lines_and_adjustments', (coalesce(l.settled, 0) + coalesce(k.adjusted, 0))::text, w.settled::text),
     ('window_limit_is_the_initial_one_or_the_last_change', coalesce(k.last_limit, to_jsonb(w.initial_limit_amount), 'null')::text, coalesce(to_jsonb(w.limit_amount), 'null')::text),
-    ('window_overdraft_is_its_budgets', case when b.retired_at is null and w.ends_at > preauth._now() then coalesce(preauth._overdraft(b)::text, 'null') end,
+    ('window_overdraft_is_its_budgets', case when b.retired_at is null and w.ends_at > preauth._now() and not exists (
+        select from preauth.account as a where a.account_id = w.account_id and a.plan_changes_at <= preauth._now()) then coalesce(preauth._overdraft(b)::text, 'null') end,
       coalesce(w.overdraft_amount::text, 'null'))
   ) as c (check_name, expected, actual)
   where c.expected <> c.actual
@@ -5673,6 +6378,35 @@ as $$
     end::jsonb || value
 $$;
 comment on function preauth._window_policy(jsonb) is 'A well-formed window policy with its defaults written out.';
+
+-- 040_internal/_window_to_correct.sql
+create function preauth._window_to_correct(account_id text, budget_name text, window_key text, at timestamptz) returns bigint
+language plpgsql
+as $$
+declare
+  found bigint;
+begin
+  if window_key is not null then
+    select w.window_id into found
+    from preauth.budget as b
+    join preauth.budget_window as w on w.budget_id = b.budget_id and w.account_id = _window_to_correct.account_id and w.window_key = _window_to_correct.window_key
+    where b.name = budget_name and b.unit <> 'open_holds' and (b.account_id = _window_to_correct.account_id or b.plan_id is not null)
+    order by b.retired_at is not null, w.window_id desc
+    limit 1;
+    return found;
+  end if;
+  perform preauth._make_windows(array[b.depth], array[b.scope], array[b.zone], array[b.budget], array[b.counter_id], at)
+  from preauth._budgets_of(array[account_id], at) as b
+  where (b.budget).name = budget_name and (b.budget).unit <> 'open_holds' and not exists (select from preauth._current_window(b.scope, b.counter_id, at));
+  select c.window_id into found
+  from preauth._budgets_of(array[account_id], at) as b
+  cross join lateral preauth._current_window(b.scope, b.counter_id, at) as c
+  where (b.budget).name = budget_name and (b.budget).unit <> 'open_holds';
+  return found;
+end
+$$;
+comment on function preauth._window_to_correct(text, text, text, timestamptz) is
+  'The window that a correction means: the one with that key, or the current one, which is made if nothing was spent in it yet; null if there is none. The account is locked.';
 
 -- 040_internal/_window_value_errors.sql
 create function preauth._window_value_errors(path text, value jsonb) returns jsonb
@@ -5813,7 +6547,7 @@ comment on function preauth._with_twins(preauth._ask[]) is 'The asks, with those
 create function preauth._work_out_routes(account_ids text[], at timestamptz) returns setof preauth.route
 language sql stable
 as $$
-  select leaf.account_id, c.version, w.valid_from, w.valid_until, leaf.path, halted.account_id, w.window_ids, w.units, w.hard, w.models
+  select leaf.account_id, c.version, w.valid_from, least(w.valid_until, scheduled.begins_at), leaf.path, halted.account_id, w.window_ids, w.units, w.hard, w.models
   from (select distinct a.account_id from unnest(account_ids) as a (account_id)) as k
   join preauth.account as leaf on leaf.account_id = k.account_id
   cross join preauth.configuration as c
@@ -5823,24 +6557,60 @@ as $$
     order by cardinality(s.path) desc limit 1
   ) as halted on true
   cross join lateral (
+    select min(case when s.plan_changes_at <= at then '-infinity' else s.plan_changes_at end) as begins_at
+    from preauth.account as s where s.account_id = any (leaf.path)
+  ) as scheduled
+  cross join lateral (
     select
       coalesce(max(current.starts_at), '-infinity') as valid_from,
-      coalesce(min(current.ends_at), 'infinity') as valid_until,
+      coalesce(min(least(current.ends_at, case when current.raised_until <= at then '-infinity' else current.raised_until end)), 'infinity') as valid_until,
       coalesce(array_agg(current.window_id order by b.place), '{}') as window_ids,
       coalesce(array_agg((b.budget).unit order by b.place), '{}') as units,
       coalesce(array_agg((b.budget).enforcement = 'hard' order by b.place), '{}') as hard,
       coalesce(array_agg((b.budget).model order by b.place), '{}') as models
     from (
       select row_number() over (order by x.step, (x.budget).model is null, (x.budget).unit = 'open_holds', (x.budget).name) as place, x.*
-      from preauth._budgets_of(leaf.path) as x
+      from preauth._budgets_of(leaf.path, at) as x
     ) as b
     left join lateral (
-      select n.window_id, n.starts_at, n.ends_at from preauth._current_window(b.scope, (b.budget).budget_id, at) as n
+      select n.window_id, n.starts_at, n.ends_at, n.raised_until from preauth._current_window(b.scope, b.counter_id, at) as n
     ) as current on true
   ) as w
 $$;
 comment on function preauth._work_out_routes(text[], timestamptz) is
-  'The routes of accounts at an instant, from one snapshot: leaf account first, then each ancestor; a budget for one model before a budget for all.';
+  'The routes of accounts at an instant, from one snapshot: leaf account first, then each ancestor; a budget for one model before a budget for all. One that a plan change or the end of a raise has overtaken, or is about to, holds no longer than that.';
+
+-- 040_internal/_write_correction.sql
+create function preauth._write_correction(target preauth.budget_window, amount bigint, request jsonb, at timestamptz, actor text) returns jsonb
+language plpgsql
+as $$
+declare
+  budget preauth.budget;
+  key constant text := coalesce(request ->> 'idempotency_key', (request ->> 'call') || ':' || gen_random_uuid());
+  after preauth.budget_window;
+  reply jsonb;
+begin
+  select b.* into budget from preauth.budget as b where b.budget_id = target.budget_id;
+  if amount <> 0 then
+    perform preauth._correct_settled(target.window_id, amount, at);
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    values (target.account_id, key, 'adjustment', target.window_id, jsonb_build_object(budget.unit, amount), at, coalesce(actor, session_user), request ->> 'reason');
+  end if;
+  select w.* into after from preauth.budget_window as w where w.window_id = target.window_id;
+  perform preauth._log_change(actor, 'window', target.account_id || '/' || budget.name || '/' || target.window_key,
+    preauth._figures_json(target, budget, at), preauth._figures_json(after, budget, at), request ->> 'reason');
+  reply := jsonb_build_object('account_id', target.account_id, 'budget', budget.name, 'unit', budget.unit, 'window', target.window_key, 'amount', amount,
+      'reason', request -> 'reason', 'idempotency_key', request -> 'idempotency_key', 'adjusted_at', preauth._time(at), 'replayed', false)
+    || preauth._figures_json(after, budget, at);
+  if request ? 'idempotency_key' then
+    insert into preauth.correction (account_id, idempotency_key, body, reply, corrected_at)
+    values (target.account_id, key, request, reply, at);
+  end if;
+  return reply;
+end
+$$;
+comment on function preauth._write_correction(preauth.budget_window, bigint, jsonb, timestamptz, text) is
+  'Moves the settled amount of a locked window by a signed amount in the budget''s unit, with its event and its entry in the change log; the reply.';
 
 -- 040_internal/_write_expiries.sql
 create function preauth._write_expiries(due preauth.reservation[], closed preauth._closed[], at timestamptz) returns void
@@ -5866,6 +6636,30 @@ begin
 end
 $$;
 comment on function preauth._write_expiries(preauth.reservation[], preauth._closed[], timestamptz) is 'States and events of expired reservations.';
+
+-- 040_internal/_write_plan_changes.sql
+create function preauth._write_plan_changes(account_ids text[], at timestamptz) returns void
+language plpgsql
+as $$
+declare
+  due text[] := array(select a.account_id from preauth.account as a where a.account_id = any (account_ids) and a.plan_changes_at <= at);
+  was jsonb;
+  due_id text;
+  reason text;
+begin
+  foreach due_id in array due loop
+    was := preauth._account_json(due_id);
+    update preauth.account as a
+    set plan_id = a.next_plan_id, next_plan_id = null, plan_changes_at = null, plan_change_reason = null
+    from preauth.account as before
+    where a.account_id = due_id and before.account_id = due_id
+    returning before.plan_change_reason into reason;
+    perform preauth._take_up(due_id, 'now', at, 'schedule', reason);
+    perform preauth._log_change('schedule', 'account', due_id, was, preauth._account_json(due_id), reason);
+  end loop;
+end
+$$;
+comment on function preauth._write_plan_changes(text[], timestamptz) is 'Writes down the scheduled plan changes of locked accounts whose time has come.';
 
 -- 040_internal/_write_reratings.sql
 create function preauth._write_reratings(reratings preauth._rerating[], wrong_table bigint, right_table bigint, unit text, actor text, reason text) returns void
@@ -5950,6 +6744,42 @@ end
 $$;
 comment on function preauth_api.account(text, text) is 'An account with its own live budgets. within: the subtree the caller is bound to (null: any).';
 
+-- 050_api/adjust.sql
+create function preauth_api.adjust(account_id text, body jsonb, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._answered(preauth._correct('adjust', account_id, body, actor));
+end
+$$;
+comment on function preauth_api.adjust(text, jsonb, text) is
+  'Corrects what a window of an account counts as settled. body: {budget, amount (signed, in the budget''s unit, not 0), reason, idempotency_key, window: its key (the current one if left out)}. Nothing that was settled is rewritten: it is an adjustment usage event of its own. The same key and body again give the first reply, replayed; another body is a 409 request_id_conflict. Returns the window''s figures, or a problem with nothing written.';
+
+-- 050_api/apply_due.sql
+create function preauth_api.apply_due(max_count integer default 100) returns integer
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+as $$
+declare
+  at timestamptz := preauth._now();
+  due text[];
+begin
+  if not exists (select from preauth.account as a where a.plan_changes_at <= at) then
+    return preauth._end_raises(max_count, at);
+  end if;
+  perform preauth._lock_configuration();
+  due := array(
+    select a.account_id from preauth.account as a
+    where a.plan_changes_at <= at
+    order by a.plan_changes_at
+    limit max_count);
+  perform preauth._begin_change(due, null);
+  return cardinality(due);
+end
+$$;
+comment on function preauth_api.apply_due(integer) is
+  'Writes down what time has changed of plans and raises, which decisions and balances heed without it: at most max_count accounts, or else windows. Any number of workers may call it: they take turns. Returns how many; call again until that is 0.';
+
 -- 050_api/balance.sql
 create function preauth_api.balance(account_id text, audit boolean default false, within text default null) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
@@ -5970,9 +6800,9 @@ begin
     'as_of', preauth._time(at),
     'windows', (
       select coalesce(jsonb_agg(
-        preauth._balance_window(b.scope, b.zone, b.budget, audit or b.scope = account.account_id, at)
+        preauth._balance_window(b.scope, b.zone, b.budget, b.counter_id, audit or b.scope = account.account_id, at)
         order by b.step, (b.budget).model nulls last, (b.budget).unit = 'open_holds', (b.budget).name), '[]')
-      from preauth._budgets_of(account.path) as b)));
+      from preauth._budgets_of(account.path, at) as b)));
 end
 $$;
 comment on function preauth_api.balance(text, boolean, text) is
@@ -6072,19 +6902,41 @@ create function preauth_api.delete_budget(account_id text, name text, actor text
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
+  at timestamptz := preauth._begin_change(array[account_id], null);
   live bigint;
+  retired_at timestamptz;
 begin
-  perform preauth._lock_configuration();
   select b.budget_id into live from preauth.budget as b
-  where b.owner = 'account:' || delete_budget.account_id and b.name = delete_budget.name and b.unit <> 'open_holds' and b.retired_at is null
-  for update;
+  where b.owner = 'account:' || delete_budget.account_id and b.name = delete_budget.name and b.unit <> 'open_holds' and b.retired_at is null;
   if live is null then
     return preauth._answered(preauth._problem('budget_unknown', format('Account %s has no budget %s.', account_id, name)));
   end if;
-  return preauth._answered(jsonb_build_object('account_id', account_id, 'name', name, 'retired_at', preauth._time(preauth._retire_budget(live, actor, reason))));
+  retired_at := preauth._retire_budget(live, actor, reason);
+  perform preauth._take_up(account_id, 'now', at, actor, reason);
+  return preauth._answered(jsonb_build_object('account_id', account_id, 'name', name, 'retired_at', preauth._time(retired_at)));
 end
 $$;
-comment on function preauth_api.delete_budget(text, text, text, text) is 'Retires an account''s own budget: it no longer applies, its history is kept.';
+comment on function preauth_api.delete_budget(text, text, text, text) is
+  'Retires an account''s own budget: it no longer applies, its history is kept. A budget of the plan that counts the same applies again, and takes up its current window.';
+
+-- 050_api/delete_raise.sql
+create function preauth_api.delete_raise(account_id text, name text, actor text default null, reason text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  at timestamptz := preauth._begin_change(array[account_id], null, array[name]);
+  before jsonb := preauth._raise_json(account_id, name);
+begin
+  if before is null or (before ->> 'expires_at')::timestamptz <= at then
+    return preauth._answered(preauth._problem('raise_unknown', format('Budget %s of account %s is not raised.', name, account_id)));
+  end if;
+  delete from preauth.limit_raise as r where r.account_id = delete_raise.account_id and r.name = delete_raise.name;
+  perform preauth._raise_window(account_id, name, 0, at, at, actor, reason);
+  perform preauth._log_change(actor, 'limit_raise', account_id || '/' || name, before, null, reason);
+  return preauth._answered(before || jsonb_build_object('ended_at', preauth._time(at)));
+end
+$$;
+comment on function preauth_api.delete_raise(text, text, text, text) is 'Ends a temporary raise before its time.';
 
 -- 050_api/expire_due.sql
 create function preauth_api.expire_due(max_count integer default 100) returns integer
@@ -6206,6 +7058,21 @@ end
 $$;
 comment on function preauth_api.plan(text) is 'A plan with its live budgets.';
 
+-- 050_api/preview_budget.sql
+create function preauth_api.preview_budget(body jsonb) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  errors jsonb := preauth._budget_errors('', body);
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  return preauth._answered(preauth._budget_json(preauth._budget_row(null, null, body)));
+end
+$$;
+comment on function preauth_api.preview_budget(jsonb) is 'A budget as it would be read back, its defaults written out, or what is malformed in it; nothing is written.';
+
 -- 050_api/price_table.sql
 create function preauth_api.price_table(price_table_id bigint) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
@@ -6284,6 +7151,7 @@ declare
   problem jsonb;
   before jsonb;
   wanted jsonb;
+  at timestamptz;
 begin
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
@@ -6295,6 +7163,7 @@ begin
   if problem is not null then
     return preauth._answered(problem);
   end if;
+  at := preauth._begin_change(array[account_id], array[body ->> 'plan_id'], array['max_open_holds']);
   before := preauth._account_json(account_id);
   wanted := coalesce(before, '{"time_zone": "UTC", "status": "active"}') || body;
   insert into preauth.account (account_id, path, time_zone, status, created_at)
@@ -6304,16 +7173,19 @@ begin
     perform preauth._move_account(account_id, wanted ->> 'parent_id');
   end if;
   update preauth.account as a
-  set plan_id = wanted ->> 'plan_id', time_zone = coalesce(wanted ->> 'time_zone', 'UTC'), cycle_anchor = (wanted ->> 'cycle_anchor')::date,
+  set time_zone = coalesce(wanted ->> 'time_zone', 'UTC'), cycle_anchor = (wanted ->> 'cycle_anchor')::date,
     status = wanted ->> 'status', max_open_holds = (wanted ->> 'max_open_holds')::integer
   where a.account_id = put_account.account_id;
+  if body ? 'plan_id' then
+    perform preauth._change_plan(account_id, body ->> 'plan_id', 'now', at, actor, body ->> 'reason');
+  end if;
   perform preauth._put_max_open_holds(account_id, (wanted ->> 'max_open_holds')::integer, actor, body ->> 'reason');
   perform preauth._log_change(actor, 'account', account_id, before, preauth._account_json(account_id), body ->> 'reason');
   return preauth._answered(preauth._account_json(account_id));
 end
 $$;
 comment on function preauth_api.put_account(text, jsonb, text) is
-  'Makes an account or changes it. body: {plan_id, parent_id, time_zone, cycle_anchor, status, max_open_holds, reason}; what is left out stays as it is, null clears. Returns the account, or a problem with nothing written.';
+  'Makes an account or changes it. body: {plan_id, parent_id, time_zone, cycle_anchor, status, max_open_holds, reason}; what is left out stays as it is, null clears. Another plan_id applies at once, as by switch_plan. Returns the account, or a problem with nothing written.';
 
 -- 050_api/put_budget.sql
 create function preauth_api.put_budget(account_id text, name text, body jsonb, actor text default null) returns jsonb
@@ -6322,6 +7194,8 @@ as $$
 declare
   budget jsonb := case when jsonb_typeof(body) = 'object' then body - array['apply', 'reason'] || jsonb_build_object('name', put_budget.name) end;
   errors jsonb := preauth._budget_errors('', budget);
+  after jsonb;
+  at timestamptz;
 begin
   if budget is not null then
     errors := errors || preauth._change_body_errors(body);
@@ -6332,16 +7206,17 @@ begin
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
   end if;
-  perform preauth._lock_configuration();
-  perform from preauth.account as a where a.account_id = put_budget.account_id for no key update;
-  if not found then
+  at := preauth._begin_change(array[account_id], null, array[put_budget.name]);
+  if not exists (select from preauth.account as a where a.account_id = put_budget.account_id) then
     return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', put_budget.account_id)));
   end if;
-  return preauth._answered(preauth._put_budget(null, account_id, budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason'));
+  after := preauth._put_budget(null, account_id, budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason');
+  perform preauth._take_up(account_id, coalesce(body ->> 'apply', 'now'), at, actor, body ->> 'reason');
+  return preauth._answered(after);
 end
 $$;
 comment on function preauth_api.put_budget(text, text, jsonb, text) is
-  'Makes or changes an account''s own budget. body: a budget without name, and apply (now, default, or next_window) and reason. Returns the budget, or a problem with nothing written.';
+  'Makes or changes an account''s own budget. body: a budget without name, and apply (now, default, or next_window) and reason. Where it replaces a budget of the plan that counts the same, it takes up its current window. Returns the budget, or a problem with nothing written.';
 
 -- 050_api/put_plan.sql
 create function preauth_api.put_plan(plan_id text, body jsonb, actor text default null) returns jsonb
@@ -6374,6 +7249,37 @@ end
 $$;
 comment on function preauth_api.put_plan(text, jsonb, text) is
   'Makes a plan or replaces its budgets. body: {budgets, unpriced: refuse (default) or count_only, apply: now (default) or next_window, reason}. Budgets left out are retired. Returns the plan, or a problem with nothing written.';
+
+-- 050_api/put_raise.sql
+create function preauth_api.put_raise(account_id text, name text, body jsonb, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  errors jsonb := preauth._raise_errors(body, preauth._now());
+  before jsonb;
+  at timestamptz;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  at := preauth._begin_change(array[account_id], null);
+  if not exists (
+    select from preauth._budgets_of(array[account_id], at) as b where (b.budget).name = put_raise.name and (b.budget).unit <> 'open_holds') then
+    return preauth._answered(preauth._no_budget_applies(account_id, name));
+  end if;
+  -- routes that were worked out before do not know when the raise ends
+  update preauth.configuration set version = version + 1;
+  before := preauth._raise_json(account_id, name);
+  insert into preauth.limit_raise (account_id, name, amount, expires_at, created_at)
+  values (put_raise.account_id, put_raise.name, (body ->> 'amount')::bigint, (body ->> 'expires_at')::timestamptz, at)
+  on conflict on constraint limit_raise_pkey do update set amount = excluded.amount, expires_at = excluded.expires_at;
+  perform preauth._raise_window(account_id, name, (body ->> 'amount')::bigint, (body ->> 'expires_at')::timestamptz, at, actor, body ->> 'reason');
+  perform preauth._log_change(actor, 'limit_raise', account_id || '/' || name, before, preauth._raise_json(account_id, name), body ->> 'reason');
+  return preauth._answered(preauth._raise_json(account_id, name));
+end
+$$;
+comment on function preauth_api.put_raise(text, text, jsonb, text) is
+  'Raises the limit of an account''s budget, its own or its plan''s, until an instant: the current window and those made until then have so much more. body: {amount in the budget''s unit, expires_at, reason}. It ends by itself at the very instant. One raise a budget: another replaces it. Returns it, or a problem with nothing written.';
 
 -- 050_api/release.sql
 create function preauth_api.release(
@@ -6503,6 +7409,17 @@ $$;
 comment on function preauth_api.reserve_many(jsonb, text[], text[]) is
   'Many reserve calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
+-- 050_api/reset.sql
+create function preauth_api.reset(account_id text, body jsonb, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._answered(preauth._correct('reset', account_id, body, actor));
+end
+$$;
+comment on function preauth_api.reset(text, jsonb, text) is
+  'Adjusts a window of an account to nothing settled; what is held stays held. body: {budget, reason, window: its key (the current one if left out), idempotency_key (optional: with it, a retry moves nothing)}. Returns the window''s figures and the amount, or a problem with nothing written.';
+
 -- 050_api/resolve.sql
 create function preauth_api.resolve(
   request_id text default null,
@@ -6598,6 +7515,42 @@ $$;
 comment on function preauth_api.settle_many(jsonb, text[], text[]) is
   'Many settle calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
+-- 050_api/switch_plan.sql
+create function preauth_api.switch_plan(account_id text, body jsonb, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  errors jsonb := preauth._switch_errors(body, preauth._now());
+  before jsonb;
+  begins_at timestamptz;
+  at timestamptz;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  if not exists (select from preauth.plan as p where p.plan_id = body ->> 'plan_id') then
+    return preauth._answered(preauth._problem('reference_unknown', format('There is no plan %s.', body ->> 'plan_id'), '{"field": "plan_id"}'));
+  end if;
+  at := preauth._begin_change(array[account_id], array[body ->> 'plan_id']);
+  before := preauth._account_json(account_id);
+  if before is null then
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', account_id)));
+  end if;
+  begins_at := coalesce((body ->> 'at')::timestamptz, case body ->> 'apply' when 'next_window' then preauth._plan_period_end(account_id, at) end);
+  if begins_at > at then
+    update preauth.account as a
+    set next_plan_id = body ->> 'plan_id', plan_changes_at = begins_at, plan_change_reason = body ->> 'reason'
+    where a.account_id = switch_plan.account_id;
+  else
+    perform preauth._change_plan(account_id, body ->> 'plan_id', coalesce(body ->> 'apply', 'now'), at, actor, body ->> 'reason');
+  end if;
+  perform preauth._log_change(actor, 'account', account_id, before, preauth._account_json(account_id), body ->> 'reason');
+  return preauth._answered(preauth._account_json(account_id));
+end
+$$;
+comment on function preauth_api.switch_plan(text, jsonb, text) is
+  'Puts an account under another plan. body: {plan_id, apply: now (default) or next_window, or at: an instant to come, reason}. next_window: when the longest current window of its plan ends. What is spent and held in the window of a budget that the new plan has too (same name, unit, window and model) goes on counting. Returns the account, or a problem with nothing written.';
+
 -- 050_api/verify.sql
 create function preauth_api.verify() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
@@ -6623,5 +7576,5 @@ create trigger budget_changed after insert or update or delete on preauth.budget
 -- 090_grants.sql
 select preauth._lock_down();
 
-insert into preauth.alembic_version (version_num) values ('0004');
+insert into preauth.alembic_version (version_num) values ('0005');
 commit;

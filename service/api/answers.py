@@ -213,7 +213,8 @@ class Window(Answer):
     enforcement: Literal["hard", "soft", "observe"]
     limit: Amount | None
     """null: unlimited."""
-    settled: Amount | None = None
+    settled: int | None = None
+    """Below 0 where more was given back than was spent."""
     reserved: Amount | None = None
     available: int | None = None
     """limit - settled - reserved; below 0 after the limit was lowered."""
@@ -288,6 +289,7 @@ class BudgetAnswer(Answer):
     overdraft_amount: Amount | None = None
     overage: Literal["charge", "reject"] = "charge"
     on_expiry: Literal["keep", "release", "charge"] = "keep"
+    rollover: dict[str, Any] | None = None
 
 
 class PlanAnswer(Answer):
@@ -314,6 +316,45 @@ class AccountAnswer(Answer):
     created_at: datetime
     budgets: list[BudgetAnswer] | None = None
     """Its own budgets; those of its plan apply too."""
+    next_plan_id: str | None = None
+    """The plan to come, while a change is scheduled."""
+    plan_changes_at: datetime | None = None
+    """When it begins."""
+
+
+class CorrectionAnswer(Answer):
+    """An adjustment, and the window's figures after it."""
+
+    account_id: str
+    budget: str
+    unit: str
+    window: str
+    amount: int
+    """What was added to settled."""
+    limit: Amount | None
+    settled: int
+    reserved: int
+    available: int | None
+    reason: str
+    idempotency_key: str | None
+    adjusted_at: datetime
+    replayed: bool
+    """This idempotency_key was answered before, so."""
+
+
+class RaiseAnswer(Answer):
+    """A temporary raise."""
+
+    account_id: str
+    budget: str
+    amount: Amount
+    expires_at: datetime
+
+
+class EndedRaise(RaiseAnswer):
+    """A raise that was ended before its time."""
+
+    ended_at: datetime
 
 
 class RateAnswer(Answer):

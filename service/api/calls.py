@@ -95,11 +95,11 @@ def answer(request: AnyRequest, outcome: Outcome, success: int = 200) -> Respons
     )
 
 
-def check_idempotency_key(headers: Headers, request_id: str) -> None:
-    """Refuse an Idempotency-Key that is not the request_id."""
+def check_idempotency_key(headers: Headers, key: str, field: str = "request_id") -> None:
+    """Refuse an Idempotency-Key that is not the key in the body, or in the path."""
     for name, value in headers:
-        if name == b"idempotency-key" and value.decode("latin-1").strip('"') != request_id:
-            raise malformed([Fault("header.idempotency-key", "must equal request_id")])
+        if name == b"idempotency-key" and value.decode("latin-1").strip('"') != key:
+            raise malformed([Fault("header.idempotency-key", f"must equal {field}")])
 
 
 def count(call: Call, outcome: Outcome) -> None:

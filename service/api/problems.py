@@ -41,6 +41,8 @@ CODES: dict[str, tuple[int, str]] = {
     "budget_unknown": (404, "No such budget"),
     "key_unknown": (404, "No such key"),
     "price_table_unknown": (404, "No such price table"),
+    "window_unknown": (404, "No such window"),
+    "raise_unknown": (404, "No such raise"),
     "method_not_allowed": (405, "The method is not allowed here"),
     "request_id_conflict": (409, "The request_id was used for another request"),
     "settlement_conflict": (409, "It was settled with other usage"),

@@ -222,6 +222,40 @@ class Ledger:
             account_id, name, reason, actor,
         )  # fmt: skip
 
+    async def switch_plan(self, account_id: str, body: str, actor: str) -> Outcome:
+        """Put an account under another plan."""
+        return await self._write(
+            "switch_plan(account_id => $1, body => $2, actor => $3)", account_id, body, actor
+        )
+
+    async def adjust(self, account_id: str, body: str, actor: str) -> Outcome:
+        """Correct what a window counts as settled, once for each idempotency key."""
+        return await self._read(
+            "adjust(account_id => $1, body => $2, actor => $3)", account_id, body, actor
+        )
+
+    async def reset(self, account_id: str, body: str, actor: str) -> Outcome:
+        """Adjust a window to nothing settled."""
+        return await self._write(
+            "reset(account_id => $1, body => $2, actor => $3)", account_id, body, actor
+        )
+
+    async def put_raise(self, account_id: str, name: str, body: str, actor: str) -> Outcome:
+        """Raise a budget of an account until an instant."""
+        return await self._write(
+            "put_raise(account_id => $1, name => $2, body => $3, actor => $4)",
+            account_id, name, body, actor,
+        )  # fmt: skip
+
+    async def delete_raise(
+        self, account_id: str, name: str, reason: str | None, actor: str
+    ) -> Outcome:
+        """End a raise before its time."""
+        return await self._write(
+            "delete_raise(account_id => $1, name => $2, reason => $3, actor => $4)",
+            account_id, name, reason, actor,
+        )  # fmt: skip
+
     async def create_key(
         self, name: str, role: str, key_hash: bytes, account_id: str | None, actor: str
     ) -> Outcome:
@@ -253,6 +287,13 @@ class Ledger:
         """Expire up to ``max_count`` lapsed holds; how many were."""
         rows = await self._connections.fetch(
             "select preauth_api.expire_due(max_count => $1)", max_count, resend=True
+        )
+        return int(rows[0][0])
+
+    async def apply_due(self, max_count: int) -> int:
+        """Write down up to ``max_count`` changes of plans and ends of raises; how many."""
+        rows = await self._connections.fetch(
+            "select preauth_api.apply_due(max_count => $1)", max_count, resend=True
         )
         return int(rows[0][0])
 
