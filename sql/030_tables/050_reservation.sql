@@ -21,6 +21,8 @@ create table preauth.reservation (
 );
 create index reservation_due on preauth.reservation (expires_at) where state in ('authorized', 'cancellation_requested');
 create index reservation_of_account on preauth.reservation (account_id, created_at);
+create index reservation_by_time on preauth.reservation (created_at);
+create index reservation_stuck on preauth.reservation (created_at) where state in ('unknown', 'overage_review');
 alter table preauth.reservation enable row level security;
 comment on table preauth.reservation is 'Every decision, authorized or denied, keyed by (request_id, account_id). The row itself is the first event of its timeline.';
 comment on column preauth.reservation.request_id is 'The caller''s idempotency key, unique within the account.';

@@ -8,7 +8,9 @@ from tests.support import databases
 OUTSIDERS = ("public", "anon", "authenticated", "service_role", "preauth_service", "preauth_audit")
 SERVICES = {"service_role", "preauth_service"}
 AUTHENTICATED = {"my_balance", "my_reservations"}
-AUDIT = {"account", "balance", "plan", "reservation", "revision", "verify"}
+READS = {"account", "balance", "plan", "reservation", "revision", "verify"}
+AUDITORS = {"preauth_audit", *SERVICES}
+VIEWS = {"decisions", "holds", "spend", "windows"}
 
 OWNED = """
 select 'schema ' || nspname, pg_get_userbyid(nspowner) from pg_namespace where nspname in ('preauth', 'preauth_api')
@@ -91,15 +93,18 @@ def test_each_role_may_call_what_it_is_meant_to_and_nothing_else(ask, role):
         "public": set(),
         "anon": set(),
         "authenticated": AUTHENTICATED,
-        "preauth_audit": AUDIT,
+        "preauth_audit": READS | {name for name in every if name.startswith("audit_")},
     }.get(role, every - AUTHENTICATED)
     assert set(ask(EXECUTABLE.format(role=role))) == {("preauth_api", name) for name in wanted}
 
 
 @pytest.mark.parametrize("role", OUTSIDERS)
-def test_no_role_may_read_or_write_a_table(ask, role):
+def test_no_role_may_read_or_write_a_table_and_auditors_read_the_views(ask, role):
     assert ask(WRITABLE.format(role=role)) == []
-    assert [row for row in ask(READABLE.format(role=role)) if row[0].startswith("preauth.")] == []
+    views = VIEWS if role in AUDITORS else set()
+    assert {name for (name,) in ask(READABLE.format(role=role))} == {
+        f"preauth_api.{v}" for v in views
+    }
 
 
 @pytest.mark.parametrize("role", OUTSIDERS)

@@ -1,0 +1,25 @@
+create function preauth_api.audit_why_denied(request_id text default null, account_id text default null, max_count integer default 100) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  ask preauth._ask := row(1, 'reservation', request_id, account_id, null, null, null, false, false, null)::preauth._ask;
+  errors jsonb := preauth._page_errors(max_count, null) || case when request_id is null then preauth._error('request_id', 'is required') else '[]' end;
+  found record;
+  r preauth.reservation;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select * into found from preauth._locate(ask);
+  if found.problem is not null then
+    return preauth._answered(preauth._lifecycle_refusal(ask, found.problem));
+  end if;
+  select x.* into r from preauth.reservation as x where x.request_id = audit_why_denied.request_id and x.account_id = found.account_id;
+  if r.denial is null then
+    return preauth._answered(preauth._problem('not_denied', format('Reservation %s was authorized.', r.request_id)));
+  end if;
+  return preauth._answered(preauth._why_denied(r, max_count));
+end
+$$;
+comment on function preauth_api.audit_why_denied(text, text, integer) is
+  'A denial with the rows that proved it: the window''s limit, settled, reserved and available at that instant, as they are now, and the holds that were open then, newest first, at most max_count (1 to 500). items_amount is their sum, held_by_others what the rest of reserved is. Amounts in the window''s unit. 409 not_denied if it was authorized.';
