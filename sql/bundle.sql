@@ -323,7 +323,8 @@ create table preauth.reservation (
   constraint reservation_settled_says_what check (state <> 'settled' or closure is not null)
 );
 create index reservation_due on preauth.reservation (expires_at) where state in ('authorized', 'cancellation_requested');
-create index reservation_of_account on preauth.reservation (account_id, created_at);
+-- An expression, so that no look-up by account_id and request_id, planned while the table was small, can take this index for its primary key.
+create index reservation_of_account on preauth.reservation ((account_id || ''), created_at);
 create index reservation_by_time on preauth.reservation (created_at);
 create index reservation_stuck on preauth.reservation (created_at) where state in ('unknown', 'overage_review');
 alter table preauth.reservation enable row level security;
@@ -1103,29 +1104,6 @@ $$;
 comment on function preauth._close_unused_accounts(text[], preauth._ask[], preauth._ruling[]) is
   'Takes back the accounts (and their windows) that this batch has made and none of whose requests was decided: a refusal writes nothing.';
 
--- 040_internal/_closed_at.sql
-create function preauth._closed_at(r preauth.reservation, l preauth.hold_line) returns timestamptz
-language sql stable
-as $$
-  select case
-    when l.state = 'held' then l.lapses_at
-    when l.state = 'lapsed' or c.late then least(c.at, r.expires_at)
-    else c.at
-  end
-  from (
-    select min(x.at) as at, bool_or(x.late) as late
-    from (
-      select u.occurred_at, u.kind = 'late_charge'
-      from preauth.usage_event as u where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null
-      union all
-      select e.occurred_at, false
-      from preauth.reservation_event as e where e.request_id = r.request_id and e.account_id = r.account_id and e.event in ('released', 'lapsed')
-    ) as x (at, late)
-  ) as c
-$$;
-comment on function preauth._closed_at(preauth.reservation, preauth.hold_line) is
-  'When a hold line stopped counting in its window''s reserved, or will by itself; null while nothing says so. A lease stops at its end, whenever that was written down.';
-
 -- 040_internal/_current_headers.sql
 create function preauth._current_headers(account_id text, model text, at timestamptz) returns json
 language sql stable
@@ -1702,6 +1680,41 @@ end
 $$;
 comment on function preauth._has_unmade_window(preauth._route[]) is 'Whether a window of any route is not made yet.';
 
+-- 040_internal/_held_then.sql
+create function preauth._held_then(candidates preauth.reservation[], window_id bigint, at timestamptz, available bigint)
+returns table (request_id text, account_id text, amount bigint, held_at timestamptz, closed_at timestamptz, state text)
+language sql stable
+as $$
+  select h.*
+  from (
+    select r.request_id, r.account_id, l.amount, r.created_at,
+      case
+        when l.state = 'held' then l.lapses_at
+        when l.state = 'lapsed' or c.late then least(c.at, r.expires_at)
+        else c.at
+      end as closed_at,
+      l.state
+    from unnest(candidates) as r
+    join preauth.hold_line as l on l.request_id = r.request_id and l.account_id = r.account_id and l.window_id = _held_then.window_id and l.amount > 0
+    left join lateral (
+      select min(x.at) as at, bool_or(x.late) as late
+      from (
+        select u.occurred_at, u.kind = 'late_charge'
+        from preauth.usage_event as u where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null
+        union all
+        select e.occurred_at, false
+        from preauth.reservation_event as e where e.request_id = r.request_id and e.account_id = r.account_id and e.event in ('released', 'lapsed')
+      ) as x (at, late)
+    ) as c on l.state <> 'held'
+    -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
+    where (r.created_at < _held_then.at or l.available_after is null or l.available_after >= available)
+      and (r.call = 'reserve' or r.created_at = _held_then.at)
+  ) as h
+  where h.closed_at is null or h.closed_at > _held_then.at or h.closed_at = _held_then.at and h.created_at = _held_then.at
+$$;
+comment on function preauth._held_then(preauth.reservation[], bigint, timestamptz, bigint) is
+  'Of these reservations the holds that counted in a window''s reserved at an instant at which available was left, in its budget''s unit; closed_at: when they stopped, null while they count. A lease stops at its end, whenever that was written down.';
+
 -- 040_internal/_hold.sql
 -- The lock is held and the decision made; the condition is the second of a pair of assertions: what does not fit is never added.
 create function preauth._hold(window_ids bigint[], amounts bigint[], capacities bigint[]) returns void
@@ -1767,48 +1780,49 @@ $$;
 comment on function preauth._hold_lines(preauth._ask[], preauth._line[], preauth._slot[], timestamptz) is 'Adds the lines to their windows, one update a window, and writes them.';
 
 -- 040_internal/_holds_at.sql
--- The newest holds are the likeliest to be open: walking back from the instant, the sum of what was reserved is soon reached.
+-- The newest holds are the likeliest to have been open: walking back from the instant, the sum of what was reserved is soon reached. Only
+-- what nobody has ended can be old, and has an index of its own.
 create function preauth._holds_at(w preauth.budget_window, at timestamptz, available bigint, reserved bigint, max_count integer)
 returns table (request_id text, account_id text, amount bigint, held_at timestamptz, closed_at timestamptz, state text)
-language plpgsql stable set plan_cache_mode = force_custom_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+language plpgsql stable set plan_cache_mode = force_custom_plan set enable_seqscan = off
 as $$
 declare
   alone text := case when not exists (select from preauth.account as a where a.path @> array[w.account_id] and a.account_id <> w.account_id) then w.account_id end;
+  candidates preauth.reservation[] := array(
+    select r from preauth.reservation as r
+    where r.state in ('unknown', 'overage_review') and r.created_at <= at and (alone is null or r.account_id || '' = alone)
+    order by r.created_at desc limit 1000);
+  last_at timestamptz := at + interval '1 microsecond';
+  last_keys text[] := array['', ''];
   missing bigint := reserved;
   seen integer := 0;
   looked integer := 0;
   h record;
 begin
-  if w.window_id is null or missing = 0 then
-    return;
-  end if;
-  for h in
-    select r, l
-    from preauth.reservation as r
-    join preauth.hold_line as l on l.request_id = r.request_id and l.account_id = r.account_id and l.window_id = w.window_id
-    where r.created_at <= at and (alone is null or r.account_id = alone)
-    order by r.created_at desc
-  loop
-    looked := looked + 1;
-    exit when looked > 20000;
-    -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
-    continue when (h.r).created_at = at and coalesce((h.l).available_after < available, false);
-    closed_at := preauth._closed_at(h.r, h.l);
-    continue when (h.l).amount = 0 or closed_at < at or closed_at = at and ((h.r).call, (h.r).created_at) <> ('charge', at);
-    request_id := (h.r).request_id;
-    account_id := (h.r).account_id;
-    amount := (h.l).amount;
-    held_at := (h.r).created_at;
-    state := (h.l).state;
-    return next;
-    missing := missing - amount;
-    seen := seen + 1;
-    exit when missing <= 0 or seen = max_count;
+  while w.window_id is not null and missing > 0 and candidates is not null loop
+    for h in select * from preauth._held_then(candidates, w.window_id, at, available) as t order by t.held_at desc, t.request_id desc loop
+      exit when missing <= 0 or seen = max_count;
+      select h.request_id, h.account_id, h.amount, h.held_at, h.closed_at, h.state into request_id, account_id, amount, held_at, closed_at, state;
+      return next;
+      missing := missing - amount;
+      seen := seen + 1;
+    end loop;
+    exit when seen = max_count or looked >= 20000;
+    candidates := array(
+      select r from preauth.reservation as r
+      where r.created_at <= last_at and (r.created_at, r.request_id, r.account_id) < (last_at, last_keys[1], last_keys[2])
+        and r.state not in ('denied', 'unknown', 'overage_review') and (alone is null or r.account_id || '' = alone)
+      order by r.created_at desc, r.request_id desc, r.account_id desc
+      limit 100 + 2 * looked);
+    exit when cardinality(candidates) = 0;
+    looked := looked + cardinality(candidates);
+    last_at := candidates[cardinality(candidates)].created_at;
+    last_keys := array[candidates[cardinality(candidates)].request_id, candidates[cardinality(candidates)].account_id];
   end loop;
 end
 $$;
 comment on function preauth._holds_at(preauth.budget_window, timestamptz, bigint, bigint, integer) is
-  'The holds that were open on a window at an instant at which reserved was held and available was left, in its budget''s unit: newest first, until they are all of it, or max_count, or 20000 lines were looked at.';
+  'The holds that were open on a window at an instant at which reserved was held and available was left, in its budget''s unit: until they are all of it, or max_count, or more than 20000 reservations were looked at.';
 
 -- 040_internal/_insert_reservations.sql
 -- In the order of keys: two batches that race with the same ids cannot wait for each other in a ring.
@@ -2405,24 +2419,6 @@ begin
 end
 $$;
 comment on function preauth._move_account(text, text) is 'Puts an account, and all below it, under another parent (null: none). Open holds stay on the windows they were made on.';
-
--- 040_internal/_my_reservations.sql
-create function preauth._my_reservations(account_id text, max_count integer, cursor text) returns jsonb
-language sql stable
-as $$
-  select preauth._page(
-    array_agg(preauth._decision_json(r, preauth._now()) order by r.created_at desc, r.request_id desc),
-    array_agg(preauth._cursor(r.created_at, r.request_id, r.account_id) order by r.created_at desc, r.request_id desc), max_count)
-  from (
-    select x.*
-    from preauth.reservation as x
-    cross join lateral preauth._read_cursor(cursor) as c
-    where x.account_id = _my_reservations.account_id and x.created_at <= c.at and (x.created_at, x.request_id) < (c.at, c.first_key)
-    order by x.created_at desc, x.request_id desc
-    limit max_count + 1
-  ) as r
-$$;
-comment on function preauth._my_reservations(text, integer, text) is 'A page of an account''s reservations, newest first.';
 
 -- 040_internal/_next_window.sql
 create function preauth._next_window(
@@ -4205,7 +4201,7 @@ begin
   from (
     select x.*
     from preauth.reservation as x
-    where (audit_decisions.account_id is null or x.account_id = audit_decisions.account_id)
+    where (audit_decisions.account_id is null or x.account_id || '' = audit_decisions.account_id)
       and (audit_decisions.request_id is null or x.request_id = audit_decisions.request_id)
       and (since is null or x.created_at >= since)
       and (until is null or x.created_at < until)
@@ -4647,19 +4643,32 @@ comment on function preauth_api.my_balance() is
 
 -- 050_api/my_reservations.sql
 create function preauth_api.my_reservations(max_count integer default 50, cursor text default null) returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 declare
-  account_id text := preauth._claimed_account();
+  claimed text := preauth._claimed_account();
   errors jsonb := preauth._page_errors(max_count, cursor);
+  before record;
 begin
-  if account_id is null then
+  if claimed is null then
     return preauth._answered(preauth._problem('forbidden', 'The token names no account.'));
   end if;
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
   end if;
-  return preauth._answered(preauth._my_reservations(account_id, max_count, cursor));
+  select * into before from preauth._read_cursor(cursor);
+  return preauth._answered(preauth._page(
+    array_agg(preauth._decision_json(r, preauth._now()) order by r.created_at desc, r.request_id desc),
+    array_agg(preauth._cursor(r.created_at, r.request_id, r.account_id) order by r.created_at desc, r.request_id desc), max_count))
+  from (
+    select x.*
+    from preauth.reservation as x
+    where x.account_id || '' = claimed and x.created_at <= before.at
+      and (x.created_at, x.request_id) < (before.at, before.first_key)
+    order by x.created_at desc, x.request_id desc
+    limit max_count + 1
+  ) as r;
 end
 $$;
 comment on function preauth_api.my_reservations(integer, text) is

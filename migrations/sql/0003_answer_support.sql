@@ -1,6 +1,10 @@
 -- answer support
 
+drop index preauth.reservation_of_account;
+
 drop function preauth._page_errors(max_count integer, cursor text);
+
+drop function preauth._my_reservations(account_id text, max_count integer, cursor text);
 
 CREATE OR REPLACE FUNCTION preauth._adjustment_json(e preauth.usage_event)
  RETURNS jsonb
@@ -69,28 +73,6 @@ AS $function$
   select case when value <> all (choices) then preauth._error(field, 'must be one of ' || array_to_string(choices, ', ')) else '[]' end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth._closed_at(r preauth.reservation, l preauth.hold_line)
- RETURNS timestamp with time zone
- LANGUAGE sql
- STABLE
-AS $function$
-  select case
-    when l.state = 'held' then l.lapses_at
-    when l.state = 'lapsed' or c.late then least(c.at, r.expires_at)
-    else c.at
-  end
-  from (
-    select min(x.at) as at, bool_or(x.late) as late
-    from (
-      select u.occurred_at, u.kind = 'late_charge'
-      from preauth.usage_event as u where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null
-      union all
-      select e.occurred_at, false
-      from preauth.reservation_event as e where e.request_id = r.request_id and e.account_id = r.account_id and e.event in ('released', 'lapsed')
-    ) as x (at, late)
-  ) as c
-$function$;
-
 CREATE OR REPLACE FUNCTION preauth._decision_detail(r preauth.reservation)
  RETURNS jsonb
  LANGUAGE sql
@@ -134,67 +116,80 @@ AS $function$
     'actor', e.actor, 'reason', e.reason)
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._held_then(candidates preauth.reservation[], window_id bigint, at timestamp with time zone, available bigint)
+ RETURNS TABLE(request_id text, account_id text, amount bigint, held_at timestamp with time zone, closed_at timestamp with time zone, state text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select h.*
+  from (
+    select r.request_id, r.account_id, l.amount, r.created_at,
+      case
+        when l.state = 'held' then l.lapses_at
+        when l.state = 'lapsed' or c.late then least(c.at, r.expires_at)
+        else c.at
+      end as closed_at,
+      l.state
+    from unnest(candidates) as r
+    join preauth.hold_line as l on l.request_id = r.request_id and l.account_id = r.account_id and l.window_id = _held_then.window_id and l.amount > 0
+    left join lateral (
+      select min(x.at) as at, bool_or(x.late) as late
+      from (
+        select u.occurred_at, u.kind = 'late_charge'
+        from preauth.usage_event as u where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null
+        union all
+        select e.occurred_at, false
+        from preauth.reservation_event as e where e.request_id = r.request_id and e.account_id = r.account_id and e.event in ('released', 'lapsed')
+      ) as x (at, late)
+    ) as c on l.state <> 'held'
+    -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
+    where (r.created_at < _held_then.at or l.available_after is null or l.available_after >= available)
+      and (r.call = 'reserve' or r.created_at = _held_then.at)
+  ) as h
+  where h.closed_at is null or h.closed_at > _held_then.at or h.closed_at = _held_then.at and h.created_at = _held_then.at
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._holds_at(w preauth.budget_window, at timestamp with time zone, available bigint, reserved bigint, max_count integer)
  RETURNS TABLE(request_id text, account_id text, amount bigint, held_at timestamp with time zone, closed_at timestamp with time zone, state text)
  LANGUAGE plpgsql
  STABLE
  SET plan_cache_mode TO 'force_custom_plan'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
  SET enable_seqscan TO 'off'
 AS $function$
 declare
   alone text := case when not exists (select from preauth.account as a where a.path @> array[w.account_id] and a.account_id <> w.account_id) then w.account_id end;
+  candidates preauth.reservation[] := array(
+    select r from preauth.reservation as r
+    where r.state in ('unknown', 'overage_review') and r.created_at <= at and (alone is null or r.account_id || '' = alone)
+    order by r.created_at desc limit 1000);
+  last_at timestamptz := at + interval '1 microsecond';
+  last_keys text[] := array['', ''];
   missing bigint := reserved;
   seen integer := 0;
   looked integer := 0;
   h record;
 begin
-  if w.window_id is null or missing = 0 then
-    return;
-  end if;
-  for h in
-    select r, l
-    from preauth.reservation as r
-    join preauth.hold_line as l on l.request_id = r.request_id and l.account_id = r.account_id and l.window_id = w.window_id
-    where r.created_at <= at and (alone is null or r.account_id = alone)
-    order by r.created_at desc
-  loop
-    looked := looked + 1;
-    exit when looked > 20000;
-    -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
-    continue when (h.r).created_at = at and coalesce((h.l).available_after < available, false);
-    closed_at := preauth._closed_at(h.r, h.l);
-    continue when (h.l).amount = 0 or closed_at < at or closed_at = at and ((h.r).call, (h.r).created_at) <> ('charge', at);
-    request_id := (h.r).request_id;
-    account_id := (h.r).account_id;
-    amount := (h.l).amount;
-    held_at := (h.r).created_at;
-    state := (h.l).state;
-    return next;
-    missing := missing - amount;
-    seen := seen + 1;
-    exit when missing <= 0 or seen = max_count;
+  while w.window_id is not null and missing > 0 and candidates is not null loop
+    for h in select * from preauth._held_then(candidates, w.window_id, at, available) as t order by t.held_at desc, t.request_id desc loop
+      exit when missing <= 0 or seen = max_count;
+      select h.request_id, h.account_id, h.amount, h.held_at, h.closed_at, h.state into request_id, account_id, amount, held_at, closed_at, state;
+      return next;
+      missing := missing - amount;
+      seen := seen + 1;
+    end loop;
+    exit when seen = max_count or looked >= 20000;
+    candidates := array(
+      select r from preauth.reservation as r
+      where r.created_at <= last_at and (r.created_at, r.request_id, r.account_id) < (last_at, last_keys[1], last_keys[2])
+        and r.state not in ('denied', 'unknown', 'overage_review') and (alone is null or r.account_id || '' = alone)
+      order by r.created_at desc, r.request_id desc, r.account_id desc
+      limit 100 + 2 * looked);
+    exit when cardinality(candidates) = 0;
+    looked := looked + cardinality(candidates);
+    last_at := candidates[cardinality(candidates)].created_at;
+    last_keys := array[candidates[cardinality(candidates)].request_id, candidates[cardinality(candidates)].account_id];
   end loop;
 end
-$function$;
-
-CREATE OR REPLACE FUNCTION preauth._my_reservations(account_id text, max_count integer, cursor text)
- RETURNS jsonb
- LANGUAGE sql
- STABLE
-AS $function$
-  select preauth._page(
-    array_agg(preauth._decision_json(r, preauth._now()) order by r.created_at desc, r.request_id desc),
-    array_agg(preauth._cursor(r.created_at, r.request_id, r.account_id) order by r.created_at desc, r.request_id desc), max_count)
-  from (
-    select x.*
-    from preauth.reservation as x
-    cross join lateral preauth._read_cursor(cursor) as c
-    where x.account_id = _my_reservations.account_id and x.created_at <= c.at and (x.created_at, x.request_id) < (c.at, c.first_key)
-    order by x.created_at desc, x.request_id desc
-    limit max_count + 1
-  ) as r
 $function$;
 
 CREATE OR REPLACE FUNCTION preauth._page(items jsonb[], cursors text[], max_count integer)
@@ -418,7 +413,7 @@ begin
   from (
     select x.*
     from preauth.reservation as x
-    where (audit_decisions.account_id is null or x.account_id = audit_decisions.account_id)
+    where (audit_decisions.account_id is null or x.account_id || '' = audit_decisions.account_id)
       and (audit_decisions.request_id is null or x.request_id = audit_decisions.request_id)
       and (since is null or x.created_at >= since)
       and (until is null or x.created_at < until)
@@ -612,6 +607,41 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth_api.my_reservations(max_count integer DEFAULT 50, cursor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  claimed text := preauth._claimed_account();
+  errors jsonb := preauth._page_errors(max_count, cursor);
+  before record;
+begin
+  if claimed is null then
+    return preauth._answered(preauth._problem('forbidden', 'The token names no account.'));
+  end if;
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select * into before from preauth._read_cursor(cursor);
+  return preauth._answered(preauth._page(
+    array_agg(preauth._decision_json(r, preauth._now()) order by r.created_at desc, r.request_id desc),
+    array_agg(preauth._cursor(r.created_at, r.request_id, r.account_id) order by r.created_at desc, r.request_id desc), max_count))
+  from (
+    select x.*
+    from preauth.reservation as x
+    where x.account_id || '' = claimed and x.created_at <= before.at
+      and (x.created_at, x.request_id) < (before.at, before.first_key)
+    order by x.created_at desc, x.request_id desc
+    limit max_count + 1
+  ) as r;
+end
+$function$;
+
+CREATE INDEX reservation_of_account ON preauth.reservation USING btree (((account_id || ''::text)), created_at);
+
 CREATE INDEX reservation_by_time ON preauth.reservation USING btree (created_at);
 
 CREATE INDEX reservation_stuck ON preauth.reservation USING btree (created_at) WHERE (state = ANY (ARRAY['unknown'::text, 'overage_review'::text]));
@@ -725,13 +755,13 @@ revoke all on function preauth._change_json(c preauth.change_log) from public;
 
 revoke all on function preauth._choice_errors(field text, value text, choices text[]) from public;
 
-revoke all on function preauth._closed_at(r preauth.reservation, l preauth.hold_line) from public;
-
 revoke all on function preauth._decision_detail(r preauth.reservation) from public;
 
 revoke all on function preauth._denied_window(r preauth.reservation) from public;
 
 revoke all on function preauth._exception_json(e preauth.usage_event) from public;
+
+revoke all on function preauth._held_then(candidates preauth.reservation[], window_id bigint, at timestamp with time zone, available bigint) from public;
 
 revoke all on function preauth._holds_at(w preauth.budget_window, at timestamp with time zone, available bigint, reserved bigint, max_count integer) from public;
 
@@ -773,15 +803,15 @@ comment on function preauth._change_json(c preauth.change_log) is 'A change of a
 
 comment on function preauth._choice_errors(field text, value text, choices text[]) is 'What is wrong with a value that must be one of a few, as [{path, message}]; [] when nothing is, or when it was left out.';
 
-comment on function preauth._closed_at(r preauth.reservation, l preauth.hold_line) is 'When a hold line stopped counting in its window''s reserved, or will by itself; null while nothing says so. A lease stops at its end, whenever that was written down.';
-
 comment on function preauth._decision_detail(r preauth.reservation) is 'What a decision was about and what it held: amounts in their units, shared scopes with their fill level.';
 
 comment on function preauth._denied_window(r preauth.reservation) is 'The window that could not cover a denied request; null where the reason is no window''s.';
 
 comment on function preauth._exception_json(e preauth.usage_event) is 'Spend that was not as authorized, as a list shows it.';
 
-comment on function preauth._holds_at(w preauth.budget_window, at timestamp with time zone, available bigint, reserved bigint, max_count integer) is 'The holds that were open on a window at an instant at which reserved was held and available was left, in its budget''s unit: newest first, until they are all of it, or max_count, or 20000 lines were looked at.';
+comment on function preauth._held_then(candidates preauth.reservation[], window_id bigint, at timestamp with time zone, available bigint) is 'Of these reservations the holds that counted in a window''s reserved at an instant at which available was left, in its budget''s unit; closed_at: when they stopped, null while they count. A lease stops at its end, whenever that was written down.';
+
+comment on function preauth._holds_at(w preauth.budget_window, at timestamp with time zone, available bigint, reserved bigint, max_count integer) is 'The holds that were open on a window at an instant at which reserved was held and available was left, in its budget''s unit: until they are all of it, or max_count, or more than 20000 reservations were looked at.';
 
 comment on function preauth._page(items jsonb[], cursors text[], max_count integer) is 'A page of a list: {items, next_cursor}, from up to max_count + 1 rows and their cursors. next_cursor is null on the last one.';
 
