@@ -2,19 +2,9 @@ create function preauth_api.audit_timeline(request_id text default null, account
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
-  ask preauth._ask := row(1, 'reservation', request_id, account_id, null, null, null, false, false, null)::preauth._ask;
-  found record;
+  found record := preauth._asked_about(request_id, account_id);
 begin
-  if request_id is null then
-    return preauth._answered(preauth._malformed(preauth._error('request_id', 'is required')));
-  end if;
-  select * into found from preauth._locate(ask);
-  if found.problem is not null then
-    return preauth._answered(preauth._lifecycle_refusal(ask, found.problem));
-  end if;
-  return preauth._answered(preauth._audit_timeline(r))
-  from preauth.reservation as r
-  where r.request_id = audit_timeline.request_id and r.account_id = found.account_id;
+  return preauth._answered(coalesce(found.problem, preauth._audit_timeline(found.r)));
 end
 $$;
 comment on function preauth_api.audit_timeline(text, text) is

@@ -2,23 +2,18 @@ create function preauth_api.audit_why_denied(request_id text default null, accou
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
-  ask preauth._ask := row(1, 'reservation', request_id, account_id, null, null, null, false, false, null)::preauth._ask;
-  errors jsonb := preauth._page_errors(max_count, null) || case when request_id is null then preauth._error('request_id', 'is required') else '[]' end;
+  errors jsonb := preauth._page_errors(max_count, null);
   found record;
-  r preauth.reservation;
 begin
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
   end if;
-  select * into found from preauth._locate(ask);
-  if found.problem is not null then
-    return preauth._answered(preauth._lifecycle_refusal(ask, found.problem));
-  end if;
-  select x.* into r from preauth.reservation as x where x.request_id = audit_why_denied.request_id and x.account_id = found.account_id;
-  if r.denial is null then
-    return preauth._answered(preauth._problem('not_denied', format('Reservation %s was authorized.', r.request_id)));
-  end if;
-  return preauth._answered(preauth._why_denied(r, max_count));
+  found := preauth._asked_about(request_id, account_id);
+  return preauth._answered(case
+    when found.problem is not null then found.problem
+    when (found.r).denial is null then preauth._problem('not_denied', format('Reservation %s was authorized.', request_id))
+    else preauth._why_denied(found.r, max_count)
+  end);
 end
 $$;
 comment on function preauth_api.audit_why_denied(text, text, integer) is

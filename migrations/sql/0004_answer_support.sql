@@ -27,6 +27,29 @@ AS $function$
   ) as w on true
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._asked_about(request_id text, account_id text, OUT r preauth.reservation, OUT problem jsonb)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  ask preauth._ask := row(1, 'reservation', request_id, account_id, '{}', null, null, false, false, null)::preauth._ask;
+  located record;
+  held preauth.reservation[];
+begin
+  if request_id is null then
+    problem := preauth._malformed(preauth._error('request_id', 'is required'));
+    return;
+  end if;
+  located := preauth._located(array[ask]);
+  held := preauth._held(located.asks);
+  r := held[1];
+  if r.request_id is null then
+    problem := coalesce((located.refused[1]).body::jsonb, preauth._lifecycle_refusal(ask, 'reservation_unknown'));
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._audience(name text)
  RETURNS text[]
  LANGUAGE sql
@@ -71,6 +94,23 @@ CREATE OR REPLACE FUNCTION preauth._choice_errors(field text, value text, choice
  STABLE
 AS $function$
   select case when value <> all (choices) then preauth._error(field, 'must be one of ' || array_to_string(choices, ', ')) else '[]' end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._claimed_account()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select c.claim #>> '{}'
+  from (
+    select nullif(current_setting('request.jwt.claims', true), '')::jsonb
+      #> string_to_array(coalesce(nullif(current_setting('preauth.account_claim', true), ''), 'sub'), '.') as claim
+  ) as c
+  where jsonb_typeof(c.claim) = 'string'
+    and coalesce(current_setting('preauth.account_claim', true), '') not like 'user\_metadata%'
+    and exists (
+      select from pg_catalog.pg_roles as r
+      where r.rolname in ('service_role', 'preauth_service') and pg_catalog.pg_has_role(session_user, r.oid, 'member'))
 $function$;
 
 CREATE OR REPLACE FUNCTION preauth._decision_detail(r preauth.reservation)
@@ -551,19 +591,9 @@ CREATE OR REPLACE FUNCTION preauth_api.audit_timeline(request_id text DEFAULT NU
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
-  ask preauth._ask := row(1, 'reservation', request_id, account_id, null, null, null, false, false, null)::preauth._ask;
-  found record;
+  found record := preauth._asked_about(request_id, account_id);
 begin
-  if request_id is null then
-    return preauth._answered(preauth._malformed(preauth._error('request_id', 'is required')));
-  end if;
-  select * into found from preauth._locate(ask);
-  if found.problem is not null then
-    return preauth._answered(preauth._lifecycle_refusal(ask, found.problem));
-  end if;
-  return preauth._answered(preauth._audit_timeline(r))
-  from preauth.reservation as r
-  where r.request_id = audit_timeline.request_id and r.account_id = found.account_id;
+  return preauth._answered(coalesce(found.problem, preauth._audit_timeline(found.r)));
 end
 $function$;
 
@@ -587,23 +617,18 @@ CREATE OR REPLACE FUNCTION preauth_api.audit_why_denied(request_id text DEFAULT 
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
-  ask preauth._ask := row(1, 'reservation', request_id, account_id, null, null, null, false, false, null)::preauth._ask;
-  errors jsonb := preauth._page_errors(max_count, null) || case when request_id is null then preauth._error('request_id', 'is required') else '[]' end;
+  errors jsonb := preauth._page_errors(max_count, null);
   found record;
-  r preauth.reservation;
 begin
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
   end if;
-  select * into found from preauth._locate(ask);
-  if found.problem is not null then
-    return preauth._answered(preauth._lifecycle_refusal(ask, found.problem));
-  end if;
-  select x.* into r from preauth.reservation as x where x.request_id = audit_why_denied.request_id and x.account_id = found.account_id;
-  if r.denial is null then
-    return preauth._answered(preauth._problem('not_denied', format('Reservation %s was authorized.', r.request_id)));
-  end if;
-  return preauth._answered(preauth._why_denied(r, max_count));
+  found := preauth._asked_about(request_id, account_id);
+  return preauth._answered(case
+    when found.problem is not null then found.problem
+    when (found.r).denial is null then preauth._problem('not_denied', format('Reservation %s was authorized.', request_id))
+    else preauth._why_denied(found.r, max_count)
+  end);
 end
 $function$;
 
@@ -749,6 +774,8 @@ create view preauth_api.windows as  SELECT w.window_id,
 
 revoke all on function preauth._adjustment_json(e preauth.usage_event) from public;
 
+revoke all on function preauth._asked_about(request_id text, account_id text, OUT r preauth.reservation, OUT problem jsonb) from public;
+
 revoke all on function preauth._audit_timeline(r preauth.reservation) from public;
 
 revoke all on function preauth._change_json(c preauth.change_log) from public;
@@ -797,11 +824,15 @@ revoke all on function preauth_api.audit_why_denied(request_id text, account_id 
 
 comment on function preauth._adjustment_json(e preauth.usage_event) is 'A correction of a window, as a list shows it.';
 
+comment on function preauth._asked_about(request_id text, account_id text, OUT r preauth.reservation, OUT problem jsonb) is 'The reservation that an auditor asks about, or why it cannot be told. account_id may be left out while request_id names one.';
+
 comment on function preauth._audit_timeline(r preauth.reservation) is 'A reservation''s timeline as auditors read it: the decision with what was asked and held, then each later event.';
 
 comment on function preauth._change_json(c preauth.change_log) is 'A change of a plan, an account, a budget or a key, as a list shows it.';
 
 comment on function preauth._choice_errors(field text, value text, choices text[]) is 'What is wrong with a value that must be one of a few, as [{path, message}]; [] when nothing is, or when it was left out.';
+
+comment on function preauth._claimed_account() is 'The account that the caller''s JWT names, as PostgREST hands it on in request.jwt.claims; null if none. The setting preauth.account_claim says which claim: a path with dots, sub when unset. Never below user_metadata, which users write themselves. Anyone who can run SQL can set request.jwt.claims: it is believed only of a login that may act as a service too, as PostgREST''s authenticator may.';
 
 comment on function preauth._decision_detail(r preauth.reservation) is 'What a decision was about and what it held: amounts in their units, shared scopes with their fill level.';
 

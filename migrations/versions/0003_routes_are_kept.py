@@ -1,4 +1,4 @@
-"""Answer support."""
+"""Routes are kept."""
 
 from service.migrate import run_file
 
@@ -7,4 +7,4 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
-    run_file("0003_answer_support.sql")
+    run_file("0003_routes_are_kept.sql")
