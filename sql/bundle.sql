@@ -230,6 +230,7 @@ create table preauth.account (
   constraint account_max_open_holds_range check (max_open_holds between 0 and 1000000)
 );
 create index account_path_members on preauth.account using gin (path);
+create index account_parent on preauth.account (parent_id);
 create index account_plan on preauth.account (plan_id);
 alter table preauth.account enable row level security;
 comment on table preauth.account is 'Who spends. Accounts form a tree; a root carries the budgets of all below it.';
@@ -274,6 +275,8 @@ create table preauth.budget (
   constraint budget_on_expiry_known check (on_expiry in ('keep', 'release', 'charge'))
 );
 create unique index budget_live_name on preauth.budget (owner, name) where retired_at is null;
+create index budget_of_plan on preauth.budget (plan_id);
+create index budget_of_account on preauth.budget (account_id);
 alter table preauth.budget enable row level security;
 comment on table preauth.budget is 'One limit of a plan or of an account. A change of unit, window or model retires the row and makes another: it counts something else.';
 comment on column preauth.budget.budget_id is 'Surrogate key; also the last rank of the lock order.';
@@ -820,13 +823,12 @@ $$;
 comment on function preauth._as_closed(preauth.hold_line, preauth._closing, preauth._tally, boolean) is 'A line that is closed, its window''s figures being what its tally says.';
 
 -- 040_internal/_asked_about.sql
-create function preauth._asked_about(request_id text, account_id text, out r preauth.reservation, out problem jsonb)
+create function preauth._asked_about(request_id text, account_id text, out held preauth.reservation[], out problem jsonb)
 language plpgsql stable
 as $$
 declare
   ask preauth._ask := row(1, 'reservation', request_id, account_id, '{}', null, null, false, false, null)::preauth._ask;
   located record;
-  held preauth.reservation[];
 begin
   if request_id is null then
     problem := preauth._malformed(preauth._error('request_id', 'is required'));
@@ -834,13 +836,12 @@ begin
   end if;
   located := preauth._located(array[ask]);
   held := preauth._held(located.asks);
-  r := held[1];
-  if r.request_id is null then
+  if held[1].request_id is null then
     problem := coalesce((located.refused[1]).body::jsonb, preauth._lifecycle_refusal(ask, 'reservation_unknown'));
   end if;
 end
 $$;
-comment on function preauth._asked_about(text, text) is 'The reservation that an auditor asks about, or why it cannot be told. account_id may be left out while request_id names one.';
+comment on function preauth._asked_about(text, text) is 'The one reservation that an auditor asks about, or why it cannot be told. account_id may be left out while request_id names one.';
 
 -- 040_internal/_asks.sql
 -- A loop of simple expressions: what a query costs to begin, it costs in all for ten items.
@@ -2457,7 +2458,7 @@ begin
     when 'release' then return array(select r from preauth._release_round(asks, at) as r);
     when 'extend' then return array(select r from preauth._extend_round(asks, at) as r);
     when 'cancel' then return array(select r from preauth._cancel_round(asks, at) as r);
-    when 'resolve' then return preauth._resolve_round(asks, at);
+    else return preauth._resolve_round(asks, at);
   end case;
 end
 $$;
@@ -2578,13 +2579,20 @@ begin
   loop
     execute statement;
   end loop;
+  for statement in
+    select format('create policy nobody on %s as restrictive using (false)', t.name)
+    from preauth._things() as t
+    where t.class = 'table' and not exists (select from pg_policy as p where p.polrelid = t.name::regclass)
+  loop
+    execute statement;
+  end loop;
   for statement in select * from preauth._revoke_statements() union all select * from preauth._grant_statements() loop
     execute statement;
   end loop;
 end
 $$;
 comment on function preauth._lock_down() is
-  'Gives everything in the ledger''s schemas to preauth_owner, takes what PostgreSQL or Supabase grants by default, and grants what preauth._audience says. Grants to other roles are left as they are. Must run as a member of preauth_owner.';
+  'Gives everything in the ledger''s schemas to preauth_owner, writes into each table that its row security lets nobody through, takes what PostgreSQL or Supabase grants by default, and grants what preauth._audience says. Grants to other roles are left as they are. Must run as a member of preauth_owner.';
 
 -- 040_internal/_lock_leases.sql
 create function preauth._lock_leases(request_id text, account_id text, at timestamptz) returns boolean
@@ -2771,6 +2779,7 @@ begin
     at := preauth._now();
   end loop;
   perform preauth._raise('PA002', 'a budget window cannot be made', to_jsonb(unopened_ids));
+  return routes;
 end
 $$;
 comment on function preauth._make_routes(preauth._ask[], text[], text[], integer[], timestamptz) is
@@ -5025,7 +5034,7 @@ as $$
 declare
   found record := preauth._asked_about(request_id, account_id);
 begin
-  return preauth._answered(coalesce(found.problem, preauth._audit_timeline(found.r)));
+  return preauth._answered(coalesce(found.problem, preauth._audit_timeline(found.held[1])));
 end
 $$;
 comment on function preauth_api.audit_timeline(text, text) is
@@ -5057,8 +5066,8 @@ begin
   found := preauth._asked_about(request_id, account_id);
   return preauth._answered(case
     when found.problem is not null then found.problem
-    when (found.r).denial is null then preauth._problem('not_denied', format('Reservation %s was authorized.', request_id))
-    else preauth._why_denied(found.r, max_count)
+    when (found.held[1]).denial is null then preauth._problem('not_denied', format('Reservation %s was authorized.', request_id))
+    else preauth._why_denied(found.held[1], max_count)
   end);
 end
 $$;

@@ -3570,7 +3570,7 @@ AS $function$
   ) as w on true
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth._asked_about(request_id text, account_id text, OUT r preauth.reservation, OUT problem jsonb)
+CREATE OR REPLACE FUNCTION preauth._asked_about(request_id text, account_id text, OUT held preauth.reservation[], OUT problem jsonb)
  RETURNS record
  LANGUAGE plpgsql
  STABLE
@@ -3578,7 +3578,6 @@ AS $function$
 declare
   ask preauth._ask := row(1, 'reservation', request_id, account_id, '{}', null, null, false, false, null)::preauth._ask;
   located record;
-  held preauth.reservation[];
 begin
   if request_id is null then
     problem := preauth._malformed(preauth._error('request_id', 'is required'));
@@ -3586,8 +3585,7 @@ begin
   end if;
   located := preauth._located(array[ask]);
   held := preauth._held(located.asks);
-  r := held[1];
-  if r.request_id is null then
+  if held[1].request_id is null then
     problem := coalesce((located.refused[1]).body::jsonb, preauth._lifecycle_refusal(ask, 'reservation_unknown'));
   end if;
 end
@@ -3772,6 +3770,73 @@ begin
     last_at := candidates[cardinality(candidates)].created_at;
     last_keys := array[candidates[cardinality(candidates)].request_id, candidates[cardinality(candidates)].account_id];
   end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lifecycle_round(call text, asks preauth._ask[], held preauth.reservation[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+AS $function$
+begin
+  case call
+    when 'settle' then return preauth._settle_round(asks, held, at);
+    when 'release' then return array(select r from preauth._release_round(asks, at) as r);
+    when 'extend' then return array(select r from preauth._extend_round(asks, at) as r);
+    when 'cancel' then return array(select r from preauth._cancel_round(asks, at) as r);
+    else return preauth._resolve_round(asks, at);
+  end case;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lock_down()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  statement text;
+begin
+  for statement in
+    select format('alter %s %s owner to preauth_owner', t.class, t.name)
+    from preauth._things() as t
+    where t.owner <> 'preauth_owner'::regrole
+    order by t.class <> 'schema'
+  loop
+    execute statement;
+  end loop;
+  for statement in
+    select format('create policy nobody on %s as restrictive using (false)', t.name)
+    from preauth._things() as t
+    where t.class = 'table' and not exists (select from pg_policy as p where p.polrelid = t.name::regclass)
+  loop
+    execute statement;
+  end loop;
+  for statement in select * from preauth._revoke_statements() union all select * from preauth._grant_statements() loop
+    execute statement;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._make_routes(asks preauth._ask[], account_ids text[], models text[], route_of integer[], at timestamp with time zone)
+ RETURNS preauth._route[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  routes preauth._route[];
+  unopened_ids text[];
+  unopened_models text[];
+begin
+  for round in 1 .. 8 loop
+    routes := preauth._for_models(preauth._fresh_routes(account_ids, at), models);
+    select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, routes, route_of) as u;
+    if unopened_ids is null then
+      return routes;
+    end if;
+    perform preauth._open_windows(unopened_ids, unopened_models, at);
+    at := preauth._now();
+  end loop;
+  perform preauth._raise('PA002', 'a budget window cannot be made', to_jsonb(unopened_ids));
+  return routes;
 end
 $function$;
 
@@ -4136,7 +4201,7 @@ AS $function$
 declare
   found record := preauth._asked_about(request_id, account_id);
 begin
-  return preauth._answered(coalesce(found.problem, preauth._audit_timeline(found.r)));
+  return preauth._answered(coalesce(found.problem, preauth._audit_timeline(found.held[1])));
 end
 $function$;
 
@@ -4169,8 +4234,8 @@ begin
   found := preauth._asked_about(request_id, account_id);
   return preauth._answered(case
     when found.problem is not null then found.problem
-    when (found.r).denial is null then preauth._problem('not_denied', format('Reservation %s was authorized.', request_id))
-    else preauth._why_denied(found.r, max_count)
+    when (found.held[1]).denial is null then preauth._problem('not_denied', format('Reservation %s was authorized.', request_id))
+    else preauth._why_denied(found.held[1], max_count)
   end);
 end
 $function$;
@@ -4207,6 +4272,12 @@ begin
   ) as r;
 end
 $function$;
+
+CREATE INDEX account_parent ON preauth.account USING btree (parent_id);
+
+CREATE INDEX budget_of_plan ON preauth.budget USING btree (plan_id);
+
+CREATE INDEX budget_of_account ON preauth.budget USING btree (account_id);
 
 CREATE INDEX reservation_of_account ON preauth.reservation USING btree (((account_id || ''::text)), created_at);
 
@@ -4315,9 +4386,33 @@ create view preauth_api.windows as  SELECT w.window_id,
    FROM (preauth.budget_window w
      JOIN preauth.budget b ON ((b.budget_id = w.budget_id)));
 
+create policy nobody on preauth.plan as restrictive for all to public using (false);
+
+create policy nobody on preauth.account as restrictive for all to public using (false);
+
+create policy nobody on preauth.budget as restrictive for all to public using (false);
+
+create policy nobody on preauth.configuration as restrictive for all to public using (false);
+
+create policy nobody on preauth.budget_window as restrictive for all to public using (false);
+
+create policy nobody on preauth.route as restrictive for all to public using (false);
+
+create policy nobody on preauth.reservation as restrictive for all to public using (false);
+
+create policy nobody on preauth.hold_line as restrictive for all to public using (false);
+
+create policy nobody on preauth.usage_event as restrictive for all to public using (false);
+
+create policy nobody on preauth.reservation_event as restrictive for all to public using (false);
+
+create policy nobody on preauth.change_log as restrictive for all to public using (false);
+
+create policy nobody on preauth.api_key as restrictive for all to public using (false);
+
 revoke all on function preauth._adjustment_json(e preauth.usage_event) from public;
 
-revoke all on function preauth._asked_about(request_id text, account_id text, OUT r preauth.reservation, OUT problem jsonb) from public;
+revoke all on function preauth._asked_about(request_id text, account_id text, OUT held preauth.reservation[], OUT problem jsonb) from public;
 
 revoke all on function preauth._audit_timeline(r preauth.reservation) from public;
 
@@ -4367,7 +4462,7 @@ revoke all on function preauth_api.audit_why_denied(request_id text, account_id 
 
 comment on function preauth._adjustment_json(e preauth.usage_event) is 'A correction of a window, as a list shows it.';
 
-comment on function preauth._asked_about(request_id text, account_id text, OUT r preauth.reservation, OUT problem jsonb) is 'The reservation that an auditor asks about, or why it cannot be told. account_id may be left out while request_id names one.';
+comment on function preauth._asked_about(request_id text, account_id text, OUT held preauth.reservation[], OUT problem jsonb) is 'The one reservation that an auditor asks about, or why it cannot be told. account_id may be left out while request_id names one.';
 
 comment on function preauth._audit_timeline(r preauth.reservation) is 'A reservation''s timeline as auditors read it: the decision with what was asked and held, then each later event.';
 
@@ -4386,6 +4481,8 @@ comment on function preauth._exception_json(e preauth.usage_event) is 'Spend tha
 comment on function preauth._held_then(candidates preauth.reservation[], window_id bigint, at timestamp with time zone, available bigint) is 'Of these reservations the holds that counted in a window''s reserved at an instant at which available was left, in its budget''s unit; closed_at: when they stopped, null while they count. A lease stops at its end, whenever that was written down.';
 
 comment on function preauth._holds_at(w preauth.budget_window, at timestamp with time zone, available bigint, reserved bigint, max_count integer) is 'The holds that were open on a window at an instant at which reserved was held and available was left, in its budget''s unit: until they are all of it, or max_count, or more than 20000 reservations were looked at.';
+
+comment on function preauth._lock_down() is 'Gives everything in the ledger''s schemas to preauth_owner, writes into each table that its row security lets nobody through, takes what PostgreSQL or Supabase grants by default, and grants what preauth._audience says. Grants to other roles are left as they are. Must run as a member of preauth_owner.';
 
 comment on function preauth._page(items jsonb[], cursors text[], max_count integer) is 'A page of a list: {items, next_cursor}, from up to max_count + 1 rows and their cursors. next_cursor is null on the last one.';
 

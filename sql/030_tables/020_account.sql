@@ -18,6 +18,7 @@ create table preauth.account (
   constraint account_max_open_holds_range check (max_open_holds between 0 and 1000000)
 );
 create index account_path_members on preauth.account using gin (path);
+create index account_parent on preauth.account (parent_id);
 create index account_plan on preauth.account (plan_id);
 alter table preauth.account enable row level security;
 comment on table preauth.account is 'Who spends. Accounts form a tree; a root carries the budgets of all below it.';

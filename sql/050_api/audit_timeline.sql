@@ -4,7 +4,7 @@ as $$
 declare
   found record := preauth._asked_about(request_id, account_id);
 begin
-  return preauth._answered(coalesce(found.problem, preauth._audit_timeline(found.r)));
+  return preauth._answered(coalesce(found.problem, preauth._audit_timeline(found.held[1])));
 end
 $$;
 comment on function preauth_api.audit_timeline(text, text) is

@@ -11,8 +11,8 @@ begin
   found := preauth._asked_about(request_id, account_id);
   return preauth._answered(case
     when found.problem is not null then found.problem
-    when (found.r).denial is null then preauth._problem('not_denied', format('Reservation %s was authorized.', request_id))
-    else preauth._why_denied(found.r, max_count)
+    when (found.held[1]).denial is null then preauth._problem('not_denied', format('Reservation %s was authorized.', request_id))
+    else preauth._why_denied(found.held[1], max_count)
   end);
 end
 $$;

@@ -41,6 +41,10 @@ select c.oid::regclass::text from pg_class c
    and (has_table_privilege('{role}', c.oid, 'insert, update, delete, truncate, references, trigger')
         or has_any_column_privilege('{role}', c.oid, 'insert, update, references'))
 """
+TABLES = "select oid from pg_class where relnamespace = 'preauth'::regnamespace and relkind in ('r', 'p')"
+POLICIES = """
+select polrelid, polname, polpermissive, polcmd::text, pg_get_expr(polqual, polrelid), pg_get_expr(polwithcheck, polrelid) from pg_policy
+"""
 SCHEMAS = """
 select nspname, has_schema_privilege('{role}', oid, 'usage'), has_schema_privilege('{role}', oid, 'create')
   from pg_namespace where nspname in ('preauth', 'preauth_api') order by 1
@@ -116,7 +120,7 @@ def test_the_private_schema_is_closed_and_the_public_one_is_open_to_callers(ask,
     ]
 
 
-def test_every_table_has_row_level_security_and_no_policy_opens_it(ask):
+def test_every_table_has_row_level_security_that_lets_nobody_through(ask):
     assert (
         ask(
             "select oid::regclass from pg_class where relnamespace = 'preauth'::regnamespace"
@@ -124,7 +128,8 @@ def test_every_table_has_row_level_security_and_no_policy_opens_it(ask):
         )
         == []
     )
-    assert ask("select polname from pg_policy") == []
+    assert {row[1:] for row in ask(POLICIES)} == {("nobody", False, "*", "false", None)}
+    assert {row[0] for row in ask(POLICIES)} == {row[0] for row in ask(TABLES)}
 
 
 def test_every_call_runs_as_the_owner_with_a_pinned_search_path(ask):
