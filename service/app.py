@@ -9,6 +9,7 @@ from litestar.exceptions import HTTPException
 
 from service import logs
 from service.api.accounts import account, put_account
+from service.api.audit import AUDITS
 from service.api.auth import KeyRing, authorise
 from service.api.balance import balance
 from service.api.bodies import MAX_BODY_BYTES
@@ -52,7 +53,7 @@ ADMINISTRATION = [
     resolve,
 ]  # fmt: skip
 OPERATIONS = [healthz, readyz, measurements, openapi, docs, asset]
-OTHERS = [*READS, *ADMINISTRATION, *OPERATIONS]
+OTHERS = [*READS, *AUDITS, *ADMINISTRATION, *OPERATIONS]
 
 
 def create_app(settings: Settings | None = None) -> Service:

@@ -269,6 +269,7 @@ create table preauth.account (
   constraint account_max_open_holds_range check (max_open_holds between 0 and 1000000)
 );
 create index account_path_members on preauth.account using gin (path);
+create index account_parent on preauth.account (parent_id);
 create index account_plan on preauth.account (plan_id);
 create index account_plan_change on preauth.account (plan_changes_at) where plan_changes_at is not null;
 alter table preauth.account enable row level security;
@@ -318,8 +319,9 @@ create table preauth.budget (
   constraint budget_on_expiry_known check (on_expiry in ('keep', 'release', 'charge'))
 );
 create unique index budget_live_name on preauth.budget (owner, name) where retired_at is null;
-create index budget_of_account on preauth.budget (account_id, name) where account_id is not null;
-create index budget_of_plan on preauth.budget (name) where plan_id is not null;
+create index budget_of_account on preauth.budget (account_id, name);
+create index budget_of_plan on preauth.budget (plan_id);
+create index budget_of_plans_by_name on preauth.budget (name) where plan_id is not null;
 alter table preauth.budget enable row level security;
 comment on table preauth.budget is 'One limit of a plan or of an account. A change of unit, window or model retires the row and makes another: it counts something else.';
 comment on column preauth.budget.budget_id is 'Surrogate key; also the last rank of the lock order.';
@@ -477,7 +479,10 @@ create table preauth.reservation (
   constraint reservation_settled_says_what check (state <> 'settled' or closure is not null)
 );
 create index reservation_due on preauth.reservation (expires_at) where state in ('authorized', 'cancellation_requested');
-create index reservation_of_account on preauth.reservation (account_id, created_at);
+-- An expression, so that no look-up by account_id and request_id, planned while the table was small, can take this index for its primary key.
+create index reservation_of_account on preauth.reservation ((account_id || ''), created_at);
+create index reservation_by_time on preauth.reservation (created_at);
+create index reservation_stuck on preauth.reservation (created_at) where state in ('unknown', 'overage_review');
 alter table preauth.reservation enable row level security;
 comment on table preauth.reservation is 'Every decision, authorized or denied, keyed by (request_id, account_id). The row itself is the first event of its timeline.';
 comment on column preauth.reservation.request_id is 'The caller''s idempotency key, unique within the account.';
@@ -551,6 +556,8 @@ create table preauth.usage_event (
   constraint usage_event_window_of_adjustments check ((window_id is not null) = (kind in ('adjustment', 'limit_changed')))
 );
 create index usage_event_window on preauth.usage_event (window_id) where window_id is not null;
+create index usage_event_by_time on preauth.usage_event (occurred_at);
+create index usage_event_noted on preauth.usage_event (occurred_at, event_id) where kind not in ('settlement', 'charge') or overage is not null;
 alter table preauth.usage_event enable row level security;
 comment on table preauth.usage_event is 'Append-only record of spend and of corrections to windows.';
 comment on column preauth.usage_event.event_id is 'Order of writing.';
@@ -777,6 +784,27 @@ as $$
   from preauth.account as a where a.account_id = _account_json.account_id
 $$;
 comment on function preauth._account_json(text) is 'An account as it is put and read; null if there is none. next_plan_id and plan_changes_at only while a change of plan is scheduled.';
+
+-- 040_internal/_adjustment_json.sql
+create function preauth._adjustment_json(e preauth.usage_event) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object(
+    'at', preauth._time(e.occurred_at), 'account_id', e.account_id, 'kind', e.kind, 'key', e.request_id,
+    'budget', w.budget, 'unit', w.unit, 'window', w.window_key,
+    'amount', case when e.kind = 'adjustment' then e.amounts -> w.unit end,
+    'limit_before', case when e.kind = 'limit_changed' then e.amounts -> 'before' end,
+    'limit_after', case when e.kind = 'limit_changed' then e.amounts -> 'after' end,
+    'actor', e.actor, 'reason', e.reason)
+  from (select) as one
+  left join (
+    select b.name as budget, b.unit, x.window_key
+    from preauth.budget_window as x
+    join preauth.budget as b on b.budget_id = x.budget_id
+    where x.window_id = e.window_id
+  ) as w on true
+$$;
+comment on function preauth._adjustment_json(preauth.usage_event) is 'A correction of a window, as a list shows it.';
 
 -- 040_internal/_affordable.sql
 create function preauth._affordable(
@@ -1119,6 +1147,27 @@ as $$
 $$;
 comment on function preauth._as_closed(preauth.hold_line, preauth._closing, preauth._tally, boolean) is 'A line that is closed, its window''s figures being what its tally says.';
 
+-- 040_internal/_asked_about.sql
+create function preauth._asked_about(request_id text, account_id text, out held preauth.reservation[], out problem jsonb)
+language plpgsql stable
+as $$
+declare
+  ask preauth._ask := row(1, 'reservation', request_id, account_id, '{}', null, null, false, false, null)::preauth._ask;
+  located record;
+begin
+  if request_id is null then
+    problem := preauth._malformed(preauth._error('request_id', 'is required'));
+    return;
+  end if;
+  located := preauth._located(array[ask]);
+  held := preauth._held(located.asks);
+  if held[1].request_id is null then
+    problem := coalesce((located.refused[1]).body::jsonb, preauth._lifecycle_refusal(ask, 'reservation_unknown'));
+  end if;
+end
+$$;
+comment on function preauth._asked_about(text, text) is 'The one reservation that an auditor asks about, or why it cannot be told. account_id may be left out while request_id names one.';
+
 -- 040_internal/_asks.sql
 -- A loop of simple expressions: what a query costs to begin, it costs in all for ten items.
 create function preauth._asks(call text, items jsonb, actors text[], within text[]) returns preauth._ask[]
@@ -1152,12 +1201,29 @@ language sql immutable
 as $$
   select case
     when name in ('my_balance', 'my_reservations') then array['authenticated']
-    when name in ('account', 'balance', 'plan', 'price_table', 'price_tables', 'reservation', 'revision', 'verify') then array['preauth_service', 'service_role', 'preauth_audit']
+    when name like 'audit\_%' or name in ('decisions', 'holds', 'spend', 'windows', 'account', 'balance', 'plan', 'price_table', 'price_tables',
+      'reservation', 'revision', 'verify') then array['preauth_service', 'service_role', 'preauth_audit']
     else array['preauth_service', 'service_role']
   end
 $$;
 comment on function preauth._audience(text) is
   'The roles that may use a function or view of preauth_api, by its name. What is not named here is for services alone. anon, authenticated and service_role are those of Supabase and PostgREST; a cluster may not have them.';
+
+-- 040_internal/_audit_timeline.sql
+create function preauth._audit_timeline(r preauth.reservation) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object(
+    'request_id', r.request_id, 'account_id', r.account_id, 'state', preauth._state_at(r, preauth._now()),
+    'items', jsonb_agg(jsonb_build_object(
+      'at', t.step -> 'at', 'event', t.step -> 'event', 'actor', t.step -> 'actor',
+      'amounts', d.detail -> 'amounts', 'overage', d.detail -> 'overage', 'detail', nullif(d.detail - array['amounts', 'overage'], '{}')) order by t.ordinality))
+  from jsonb_array_elements(preauth._timeline(r)) with ordinality as t (step)
+  cross join lateral (
+    select case when t.ordinality = 1 then preauth._decision_detail(r) else nullif(t.step -> 'detail', 'null') end
+  ) as d (detail)
+$$;
+comment on function preauth._audit_timeline(preauth.reservation) is 'A reservation''s timeline as auditors read it: the decision with what was asked and held, then each later event.';
 
 -- 040_internal/_authorization.sql
 -- Text, not json_build_object, which costs three times as much; preauth._hold_line_text says why nothing needs escaping.
@@ -1457,6 +1523,16 @@ as $$
 $$;
 comment on function preauth._change_body_errors(jsonb) is 'What is wrong with reason and apply in the body of a change, as [{path, message}]; [] when nothing is.';
 
+-- 040_internal/_change_json.sql
+create function preauth._change_json(c preauth.change_log) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object(
+    'change_id', c.change_id, 'at', preauth._time(c.changed_at), 'subject', c.subject, 'subject_id', c.subject_id,
+    'actor', c.actor, 'reason', c.reason, 'before', c.before, 'after', c.after)
+$$;
+comment on function preauth._change_json(preauth.change_log) is 'A change of a plan, an account, a budget or a key, as a list shows it.';
+
 -- 040_internal/_change_limits.sql
 create function preauth._change_limits(budget_id bigint, limit_amount bigint, actor text, reason text) returns void
 language plpgsql
@@ -1515,6 +1591,14 @@ $$;
 comment on function preauth._change_plan(text, text, text, timestamptz, text, text) is
   'Puts a locked account under another plan at once (null: none); a change that was scheduled is forgotten. apply next_window: the windows that are taken up keep their limits.';
 
+-- 040_internal/_choice_errors.sql
+create function preauth._choice_errors(field text, value text, choices text[]) returns jsonb
+language sql stable
+as $$
+  select case when value <> all (choices) then preauth._error(field, 'must be one of ' || array_to_string(choices, ', ')) else '[]' end
+$$;
+comment on function preauth._choice_errors(text, text, text[]) is 'What is wrong with a value that must be one of a few, as [{path, message}]; [] when nothing is, or when it was left out.';
+
 -- 040_internal/_chosen_amounts.sql
 create function preauth._chosen_amounts(r preauth.reservation) returns jsonb
 language sql stable
@@ -1532,9 +1616,12 @@ as $$
   ) as c
   where jsonb_typeof(c.claim) = 'string'
     and coalesce(current_setting('preauth.account_claim', true), '') not like 'user\_metadata%'
+    and exists (
+      select from pg_catalog.pg_roles as r
+      where r.rolname in ('service_role', 'preauth_service') and pg_catalog.pg_has_role(session_user, r.oid, 'member'))
 $$;
 comment on function preauth._claimed_account() is
-  'The account that the caller''s JWT names, as PostgREST hands it on in request.jwt.claims; null if none. The setting preauth.account_claim says which claim: a path with dots, sub when unset. Never below user_metadata, which users write themselves.';
+  'The account that the caller''s JWT names, as PostgREST hands it on in request.jwt.claims; null if none. The setting preauth.account_claim says which claim: a path with dots, sub when unset. Never below user_metadata, which users write themselves. Anyone who can run SQL can set request.jwt.claims: it is believed only of a login that may act as a service too, as PostgREST''s authenticator may.';
 
 -- 040_internal/_close_lines.sql
 -- The only place, with preauth._hold, where money enters or leaves a window by way of a hold line.
@@ -1871,6 +1958,23 @@ end
 $$;
 comment on function preauth._decided(preauth._ruling[]) is 'The items that were decided just now: those to be recorded.';
 
+-- 040_internal/_decision_detail.sql
+create function preauth._decision_detail(r preauth.reservation) returns jsonb
+language sql stable
+as $$
+  select jsonb_strip_nulls(jsonb_build_object(
+    'amounts', preauth._chosen_amounts(r), 'model', r.model, 'chosen_alternative', nullif(r.option_no, 0) - 1,
+    'denial', r.denial,
+    'lines', (
+      select jsonb_agg(jsonb_build_object(
+        'budget', b.name, 'scope', w.account_id, 'unit', b.unit, 'window', w.window_key, 'amount', l.amount, 'available', l.available_after) order by l.position)
+      from preauth.hold_line as l
+      join preauth.budget_window as w on w.window_id = l.window_id
+      join preauth.budget as b on b.budget_id = w.budget_id
+      where l.request_id = r.request_id and l.account_id = r.account_id)))
+$$;
+comment on function preauth._decision_detail(preauth.reservation) is 'What a decision was about and what it held: amounts in their units, shared scopes with their fill level.';
+
 -- 040_internal/_decision_json.sql
 create function preauth._decision_json(r preauth.reservation, at timestamptz) returns jsonb
 language sql stable
@@ -1952,6 +2056,20 @@ as $$
 $$;
 comment on function preauth._denial_status(jsonb) is '429, or 402 when waiting cannot help or the setting preauth.denial_status says 402 always.';
 
+-- 040_internal/_denied_window.sql
+create function preauth._denied_window(r preauth.reservation) returns preauth.budget_window
+language sql stable
+as $$
+  select w
+  from preauth.budget_window as w
+  join preauth.budget as b on b.budget_id = w.budget_id
+  where w.account_id = r.denial ->> 'scope' and b.name = r.denial ->> 'budget' and b.unit = r.denial ->> 'unit' and w.window_key = r.denial ->> 'window'
+    and w.starts_at <= r.created_at and w.ends_at > r.created_at
+  order by b.created_at <= r.created_at desc, b.budget_id desc
+  limit 1
+$$;
+comment on function preauth._denied_window(preauth.reservation) is 'The window that could not cover a denied request; null where the reason is no window''s.';
+
 -- 040_internal/_dimension_rank.sql
 create function preauth._dimension_rank(dimension text) returns integer
 language sql immutable
@@ -2023,6 +2141,18 @@ as $$
   from unnest(tariff.dimensions) with ordinality as d (dimension, place)
 $$;
 comment on function preauth._exact(preauth._tariff, jsonb, integer, boolean) is 'The cost of counts in a tier times the tariff''s scale: a whole number, not rounded yet.';
+
+-- 040_internal/_exception_json.sql
+create function preauth._exception_json(e preauth.usage_event) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object(
+    'at', preauth._time(e.occurred_at), 'request_id', e.request_id, 'account_id', e.account_id,
+    'late', e.kind = 'late_charge', 'recorded', e.kind = 'recorded_exception',
+    'amounts', e.amounts, 'overage', coalesce(e.overage, '{}'), 'outcome', e.outcome, 'provider_request_id', e.provider_request_id,
+    'actor', e.actor, 'reason', e.reason)
+$$;
+comment on function preauth._exception_json(preauth.usage_event) is 'Spend that was not as authorized, as a list shows it.';
 
 -- 040_internal/_expire.sql
 create function preauth._expire(asks preauth._ask[], policy text, at timestamptz) returns integer
@@ -2441,6 +2571,41 @@ as $$
 $$;
 comment on function preauth._held_cost(jsonb, integer, bigint[]) is 'What an option was held for by dimension, {unit: {dimension: amount}}: of a charge''s usage, else of max_usage; null where it was not priced.';
 
+-- 040_internal/_held_then.sql
+create function preauth._held_then(candidates preauth.reservation[], window_id bigint, at timestamptz, available bigint)
+returns table (request_id text, account_id text, amount bigint, held_at timestamptz, closed_at timestamptz, state text)
+language sql stable
+as $$
+  select h.*
+  from (
+    select r.request_id, r.account_id, l.amount, r.created_at,
+      case
+        when l.state = 'held' then l.lapses_at
+        when l.state = 'lapsed' or c.late then least(c.at, r.expires_at)
+        else c.at
+      end as closed_at,
+      l.state
+    from unnest(candidates) as r
+    join preauth.hold_line as l on l.request_id = r.request_id and l.account_id = r.account_id and l.window_id = _held_then.window_id and l.amount > 0
+    left join lateral (
+      select min(x.at) as at, bool_or(x.late) as late
+      from (
+        select u.occurred_at, u.kind = 'late_charge'
+        from preauth.usage_event as u where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null
+        union all
+        select e.occurred_at, false
+        from preauth.reservation_event as e where e.request_id = r.request_id and e.account_id = r.account_id and e.event in ('released', 'lapsed')
+      ) as x (at, late)
+    ) as c on l.state <> 'held'
+    -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
+    where (r.created_at < _held_then.at or l.available_after is null or l.available_after >= available)
+      and (r.call = 'reserve' or r.created_at = _held_then.at)
+  ) as h
+  where h.closed_at is null or h.closed_at > _held_then.at or h.closed_at = _held_then.at and h.created_at = _held_then.at
+$$;
+comment on function preauth._held_then(preauth.reservation[], bigint, timestamptz, bigint) is
+  'Of these reservations the holds that counted in a window''s reserved at an instant at which available was left, in its budget''s unit; closed_at: when they stopped, null while they count. A lease stops at its end, whenever that was written down.';
+
 -- 040_internal/_hold.sql
 create function preauth._hold(slots preauth._slot[], amounts bigint[], capacities bigint[]) returns void
 language plpgsql
@@ -2527,6 +2692,51 @@ begin
 end
 $$;
 comment on function preauth._holdings(preauth._ask[]) is 'The hold lines of the asks'' reservations, in the order of the asks and of their positions.';
+
+-- 040_internal/_holds_at.sql
+-- The newest holds are the likeliest to have been open: walking back from the instant, the sum of what was reserved is soon reached. Only
+-- what nobody has ended can be old, and has an index of its own.
+create function preauth._holds_at(w preauth.budget_window, at timestamptz, available bigint, reserved bigint, max_count integer)
+returns table (request_id text, account_id text, amount bigint, held_at timestamptz, closed_at timestamptz, state text)
+language plpgsql stable set plan_cache_mode = force_custom_plan set enable_seqscan = off
+as $$
+declare
+  alone text := case when not exists (select from preauth.account as a where a.path @> array[w.account_id] and a.account_id <> w.account_id) then w.account_id end;
+  candidates preauth.reservation[] := array(
+    select r from preauth.reservation as r
+    where r.state in ('unknown', 'overage_review') and r.created_at <= at and (alone is null or r.account_id || '' = alone)
+    order by r.created_at desc limit 1000);
+  last_at timestamptz := at + interval '1 microsecond';
+  last_keys text[] := array['', ''];
+  missing bigint := reserved;
+  seen integer := 0;
+  looked integer := 0;
+  h record;
+begin
+  while w.window_id is not null and missing > 0 and candidates is not null loop
+    for h in select * from preauth._held_then(candidates, w.window_id, at, available) as t order by t.held_at desc, t.request_id desc loop
+      exit when missing <= 0 or seen = max_count;
+      select h.request_id, h.account_id, h.amount, h.held_at, h.closed_at, h.state into request_id, account_id, amount, held_at, closed_at, state;
+      return next;
+      missing := missing - amount;
+      seen := seen + 1;
+    end loop;
+    exit when seen = max_count or looked >= 20000;
+    candidates := array(
+      select r from preauth.reservation as r
+      where r.created_at <= last_at and (r.created_at, r.request_id, r.account_id) < (last_at, last_keys[1], last_keys[2])
+        and r.state not in ('denied', 'unknown', 'overage_review') and (alone is null or r.account_id || '' = alone)
+      order by r.created_at desc, r.request_id desc, r.account_id desc
+      limit 100 + 2 * looked);
+    exit when cardinality(candidates) = 0;
+    looked := looked + cardinality(candidates);
+    last_at := candidates[cardinality(candidates)].created_at;
+    last_keys := array[candidates[cardinality(candidates)].request_id, candidates[cardinality(candidates)].account_id];
+  end loop;
+end
+$$;
+comment on function preauth._holds_at(preauth.budget_window, timestamptz, bigint, bigint, integer) is
+  'The holds that were open on a window at an instant at which reserved was held and available was left, in its budget''s unit: until they are all of it, or max_count, or more than 20000 reservations were looked at.';
 
 -- 040_internal/_insert_price_table.sql
 create function preauth._insert_price_table(body jsonb, name text, unit text, effective_from timestamptz, tiers jsonb, actor text) returns preauth.price_table
@@ -3064,7 +3274,7 @@ begin
     when 'release' then return array(select r from preauth._release_round(asks, at) as r);
     when 'extend' then return array(select r from preauth._extend_round(asks, at) as r);
     when 'cancel' then return array(select r from preauth._cancel_round(asks, at) as r);
-    when 'resolve' then return preauth._resolve_round(asks, at);
+    else return preauth._resolve_round(asks, at);
   end case;
 end
 $$;
@@ -3202,13 +3412,20 @@ begin
   loop
     execute statement;
   end loop;
+  for statement in
+    select format('create policy nobody on %s as restrictive using (false)', t.name)
+    from preauth._things() as t
+    where t.class = 'table' and not exists (select from pg_policy as p where p.polrelid = t.name::regclass)
+  loop
+    execute statement;
+  end loop;
   for statement in select * from preauth._revoke_statements() union all select * from preauth._grant_statements() loop
     execute statement;
   end loop;
 end
 $$;
 comment on function preauth._lock_down() is
-  'Gives everything in the ledger''s schemas to preauth_owner, takes what PostgreSQL or Supabase grants by default, and grants what preauth._audience says. Grants to other roles are left as they are. Must run as a member of preauth_owner.';
+  'Gives everything in the ledger''s schemas to preauth_owner, writes into each table that its row security lets nobody through, takes what PostgreSQL or Supabase grants by default, and grants what preauth._audience says. Grants to other roles are left as they are. Must run as a member of preauth_owner.';
 
 -- 040_internal/_lock_leases.sql
 create function preauth._lock_leases(request_id text, account_id text, at timestamptz) returns boolean
@@ -3412,6 +3629,7 @@ begin
     at := preauth._now();
   end loop;
   perform preauth._raise('PA002', 'a budget window cannot be made', to_jsonb(unopened_ids));
+  return routes;
 end
 $$;
 comment on function preauth._make_routes(preauth._ask[], preauth._quote[], integer[], text[], text[], integer[], timestamptz) is
@@ -3606,28 +3824,6 @@ begin
 end
 $$;
 comment on function preauth._move_account(text, text) is 'Puts an account, and all below it, under another parent (null: none). Open holds stay on the windows they were made on.';
-
--- 040_internal/_my_reservations.sql
-create function preauth._my_reservations(account_id text, max_count integer, cursor text) returns jsonb
-language sql stable
-as $$
-  with page as (
-    select r, r.created_at, r.request_id, row_number() over (order by r.created_at desc, r.request_id desc) as place
-    from preauth.reservation as r
-    cross join lateral preauth._read_cursor(cursor) as c
-    where r.account_id = _my_reservations.account_id and r.created_at <= c.at
-      and (r.created_at, r.request_id) < (c.at, c.first_key)
-    order by r.created_at desc, r.request_id desc
-    limit max_count + 1
-  )
-  select jsonb_build_object(
-    'account_id', account_id,
-    'reservations', coalesce(jsonb_agg(preauth._decision_json(p.r, preauth._now()) order by p.place) filter (where p.place <= max_count), '[]'),
-    'next_cursor', case when count(*) > max_count then
-      max(preauth._cursor(p.created_at, p.request_id, account_id)) filter (where p.place = max_count) end)
-  from page as p
-$$;
-comment on function preauth._my_reservations(text, integer, text) is 'A page of an account''s reservations, newest first.';
 
 -- 040_internal/_next_capacity.sql
 create function preauth._next_capacity(w preauth.budget_window, budget preauth.budget) returns bigint
@@ -3990,18 +4186,30 @@ as $$
 $$;
 comment on function preauth._owners_of(text[], text[]) is 'The owners (as in budget.owner) of the budgets that apply to accounts of their own, will by a scheduled change, or would under these plans.';
 
+-- 040_internal/_page.sql
+create function preauth._page(items jsonb[], cursors text[], max_count integer) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object(
+    'items', coalesce(to_jsonb(items[:max_count]), '[]'),
+    'next_cursor', case when cardinality(items) > max_count then cursors[max_count] end)
+$$;
+comment on function preauth._page(jsonb[], text[], integer) is 'A page of a list: {items, next_cursor}, from up to max_count + 1 rows and their cursors. next_cursor is null on the last one.';
+
 -- 040_internal/_page_errors.sql
-create function preauth._page_errors(max_count integer, cursor text) returns jsonb
+create function preauth._page_errors(max_count integer, cursor text, counted boolean default false) returns jsonb
 language sql stable
 as $$
   select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0), '[]')
-  from (values
+  from preauth._read_cursor(cursor) as r
+  cross join lateral (values
     ('max_count', case when max_count is null or max_count not between 1 and 500 then 'must be from 1 to 500' end),
-    ('cursor', case when (preauth._read_cursor(cursor)).at is null then 'must be the next_cursor of the page before' end)
+    ('cursor', case when r.at is null or counted and r.first_key !~ '^[0-9]{0,18}$' then 'must be the next_cursor of the page before' end)
   ) as c (field, message)
   where c.message is not null
 $$;
-comment on function preauth._page_errors(integer, text) is 'What is wrong with the paging of a list, as [{path, message}]; [] when nothing is.';
+comment on function preauth._page_errors(integer, text, boolean) is
+  'What is wrong with the paging of a list, as [{path, message}]; [] when nothing is. counted: the list is in the order of a number, not of keys.';
 
 -- 040_internal/_period_key.sql
 create function preauth._period_key(policy jsonb, local_start timestamp) returns text
@@ -4335,6 +4543,7 @@ as $$
     ('already_settled', 409, 'The reservation is settled'),
     ('already_released', 409, 'The reservation was released'),
     ('hold_lapsed', 409, 'The hold has lapsed'),
+    ('not_denied', 409, 'The reservation was authorized'),
     ('account_id_required', 409, 'The request_id names several reservations'),
     ('price_table_conflict', 409, 'A published price table never changes'),
     ('price_missing', 422, 'The model has no price'),
@@ -5631,6 +5840,22 @@ $$;
 comment on function preauth._slots_as_of(preauth._slot[], timestamptz) is
   'Slots with what time alone has changed, and nobody has written down yet: plans that have changed, raises that have ended. Only routes that were worked out just now can have such windows.';
 
+-- 040_internal/_spend_errors.sql
+create function preauth._spend_errors(since timestamptz, until timestamptz, by text[], label text, time_zone text) returns jsonb
+language sql stable
+as $$
+  select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0), '[]')
+  from (values
+    ('since', case when since is null then 'is required' end),
+    ('until', case when until is null then 'is required' when until <= since then 'must be later than since' end),
+    ('by', case when by is null or not by <@ array['day', 'account', 'model', 'label'] then 'must name day, account, model or label' end),
+    ('label', case when ('label' = any (by)) <> (label is not null) then 'must be given when by names label, and only then' end),
+    ('time_zone', case when not coalesce(preauth._is_time_zone(to_jsonb(time_zone)), false) then 'must be an IANA time zone, such as Europe/Amsterdam' end)
+  ) as c (field, message)
+  where c.message is not null
+$$;
+comment on function preauth._spend_errors(timestamptz, timestamptz, text[], text, text) is 'What is wrong with the question for spend, as [{path, message}]; [] when nothing is.';
+
 -- 040_internal/_spent.sql
 create function preauth._spent(amounts jsonb, unit text) returns bigint
 language sql stable
@@ -5654,6 +5879,29 @@ create function preauth._stricter_expiry(one text, other text) returns text
 language sql immutable
 as $$ select case when one is null then other when 'keep' in (one, other) then 'keep' when 'charge' in (one, other) then 'charge' else one end $$;
 comment on function preauth._stricter_expiry(text, text) is 'What becomes of a reservation with lines of both policies: keep if any keeps, else charge if any charges. one may be null: no line yet.';
+
+-- 040_internal/_stuck_json.sql
+create function preauth._stuck_json(r preauth.reservation, at timestamptz) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object(
+    'request_id', r.request_id, 'account_id', r.account_id, 'state', preauth._state_at(r, at), 'model', r.model,
+    'age_seconds', floor(extract(epoch from at - r.created_at))::bigint,
+    'created_at', preauth._time(r.created_at), 'expires_at', preauth._time(r.expires_at), 'actor', r.actor,
+    'held', (
+      select coalesce(jsonb_object_agg(h.unit, h.amount), '{}')
+      from (
+        select b.unit, max(l.amount) as amount
+        from preauth.hold_line as l
+        join preauth.budget_window as w on w.window_id = l.window_id
+        join preauth.budget as b on b.budget_id = w.budget_id
+        where l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'held' and b.unit <> 'open_holds'
+        group by b.unit
+      ) as h),
+    'refused', case when r.state = 'overage_review' then r.closure -> 'amounts' end)
+$$;
+comment on function preauth._stuck_json(preauth.reservation, timestamptz) is
+  'A hold that nobody has ended: what it holds, in its units, and in overage_review the settlement that was refused.';
 
 -- 040_internal/_switch_errors.sql
 create function preauth._switch_errors(body jsonb, at timestamptz) returns jsonb
@@ -6319,6 +6567,31 @@ end
 $$;
 comment on function preauth._wanted(preauth._route, integer[], jsonb) is 'What an option asks of each budget of its route, in the budget''s unit; null where it cannot be told or takes no part.';
 
+-- 040_internal/_why_denied.sql
+create function preauth._why_denied(r preauth.reservation, max_count integer) returns jsonb
+language plpgsql stable
+as $$
+declare
+  w preauth.budget_window := preauth._denied_window(r);
+  reserved bigint := (r.denial ->> 'limit')::bigint - (r.denial ->> 'settled')::bigint - (r.denial ->> 'available')::bigint;
+  holds jsonb;
+  shown bigint;
+begin
+  select jsonb_agg(jsonb_build_object(
+      'request_id', h.request_id, 'account_id', h.account_id, 'amount', h.amount, 'held_at', preauth._time(h.held_at),
+      'closed_at', preauth._time(h.closed_at), 'state', h.state) order by h.held_at desc, h.request_id desc, h.account_id desc),
+    sum(h.amount)
+  into holds, shown
+  from preauth._holds_at(w, r.created_at, (r.denial ->> 'available')::bigint, reserved, max_count) as h;
+  return jsonb_build_object(
+    'request_id', r.request_id, 'account_id', r.account_id, 'at', preauth._time(r.created_at), 'amounts', preauth._chosen_amounts(r),
+    'denial', r.denial || jsonb_build_object('reserved', reserved),
+    'window', preauth._window_now(w),
+    'items', coalesce(holds, '[]'), 'items_amount', coalesce(shown, 0), 'held_by_others', reserved - coalesce(shown, 0));
+end
+$$;
+comment on function preauth._why_denied(preauth.reservation, integer) is 'A denial with the figures and the open holds that proved it.';
+
 -- 040_internal/_window_bounds.sql
 create function preauth._window_bounds(policy jsonb, zone text, at timestamptz, out window_key text, out starts_at timestamptz, out ends_at timestamptz)
 language plpgsql stable
@@ -6366,6 +6639,16 @@ begin
 end
 $$;
 comment on function preauth._window_errors(text, jsonb) is 'What is wrong with a window policy, as [{path, message}]; null when nothing is.';
+
+-- 040_internal/_window_now.sql
+create function preauth._window_now(w preauth.budget_window) returns jsonb
+language sql stable
+as $$
+  select case when w.window_id is not null then jsonb_build_object(
+    'window_id', w.window_id, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at), 'time_zone', w.time_zone,
+    'limit', w.limit_amount, 'settled', w.settled, 'reserved', w.reserved, 'available', w.limit_amount - w.settled - w.reserved) end
+$$;
+comment on function preauth._window_now(preauth.budget_window) is 'A window with its figures as they are, in its budget''s unit; null for none.';
 
 -- 040_internal/_window_policy.sql
 create function preauth._window_policy(value jsonb) returns jsonb
@@ -6780,6 +7063,317 @@ $$;
 comment on function preauth_api.apply_due(integer) is
   'Writes down what time has changed of plans and raises, which decisions and balances heed without it: at most max_count accounts, or else windows. Any number of workers may call it: they take turns. Returns how many; call again until that is 0.';
 
+-- 050_api/audit_adjustments.sql
+create function preauth_api.audit_adjustments(
+  account_id text default null,
+  since timestamptz default null,
+  until timestamptz default null,
+  max_count integer default 100,
+  cursor text default null)
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+as $$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor, true);
+  before record;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select * into before from preauth._read_cursor(cursor);
+  return preauth._answered(preauth._page(
+    array_agg(preauth._adjustment_json(e) order by e.occurred_at desc, e.event_id desc),
+    array_agg(preauth._cursor(e.occurred_at, e.event_id::text, '') order by e.occurred_at desc, e.event_id desc), max_count))
+  from (
+    select u.*
+    from preauth.usage_event as u
+    where (u.kind not in ('settlement', 'charge') or u.overage is not null)
+      and u.window_id is not null
+      and (audit_adjustments.account_id is null or u.account_id = audit_adjustments.account_id)
+      and (since is null or u.occurred_at >= since)
+      and (until is null or u.occurred_at < until)
+      and u.occurred_at <= before.at
+      and (u.occurred_at, u.event_id) < (before.at, coalesce(nullif(before.first_key, '')::bigint, 0))
+    order by u.occurred_at desc, u.event_id desc
+    limit max_count + 1
+  ) as e;
+end
+$$;
+comment on function preauth_api.audit_adjustments(text, timestamptz, timestamptz, integer, text) is
+  'Corrections of windows, newest first: of what is settled (adjustment) and of the limit (limit_changed), with who and why. since <= time < until. Amounts in the window''s unit. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+
+-- 050_api/audit_changes.sql
+create function preauth_api.audit_changes(
+  subject text default null,
+  subject_id text default null,
+  since timestamptz default null,
+  until timestamptz default null,
+  max_count integer default 100,
+  cursor text default null)
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+as $$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor, true);
+  ceiling bigint;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select coalesce(nullif(c.first_key, '')::bigint, 9223372036854775807) into ceiling from preauth._read_cursor(cursor) as c;
+  return preauth._answered(preauth._page(
+    array_agg(preauth._change_json(c) order by c.change_id desc),
+    array_agg(preauth._cursor(c.changed_at, c.change_id::text, '') order by c.change_id desc), max_count))
+  from (
+    select x.*
+    from preauth.change_log as x
+    where (audit_changes.subject is null or x.subject = audit_changes.subject)
+      and (audit_changes.subject_id is null or x.subject_id = audit_changes.subject_id)
+      and (since is null or x.changed_at >= since)
+      and (until is null or x.changed_at < until)
+      and x.change_id < ceiling
+    order by x.change_id desc
+    limit max_count + 1
+  ) as c;
+end
+$$;
+comment on function preauth_api.audit_changes(text, text, timestamptz, timestamptz, integer, text) is
+  'Who changed what, newest first: before, after, who, why. subject: plan, account, budget, api_key and the like; subject_id: its id, a budget''s is <owner>/<name>. since <= time < until. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+
+-- 050_api/audit_decisions.sql
+create function preauth_api.audit_decisions(
+  account_id text default null,
+  request_id text default null,
+  since timestamptz default null,
+  until timestamptz default null,
+  decision text default null,
+  reason text default null,
+  model text default null,
+  max_count integer default 100,
+  cursor text default null)
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+as $$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor) || preauth._choice_errors('decision', decision, array['authorized', 'denied'])
+    || case when not preauth._is_denial(reason) then preauth._error('reason', 'is no reason of a denial') else '[]' end;
+  before record;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select * into before from preauth._read_cursor(cursor);
+  return preauth._answered(preauth._page(
+    array_agg(preauth._decision_json(r, preauth._now()) || jsonb_build_object('actor', r.actor) order by r.created_at desc, r.request_id desc, r.account_id desc),
+    array_agg(preauth._cursor(r.created_at, r.request_id, r.account_id) order by r.created_at desc, r.request_id desc, r.account_id desc), max_count))
+  from (
+    select x.*
+    from preauth.reservation as x
+    where (audit_decisions.account_id is null or x.account_id || '' = audit_decisions.account_id)
+      and (audit_decisions.request_id is null or x.request_id = audit_decisions.request_id)
+      and (since is null or x.created_at >= since)
+      and (until is null or x.created_at < until)
+      and (decision is null or (x.denial is null) = (decision = 'authorized'))
+      and (reason is null or x.denial ->> 'reason' = reason)
+      and (audit_decisions.model is null or coalesce(x.model, x.body ->> 'model') = audit_decisions.model)
+      and x.created_at <= before.at
+      and (x.created_at, x.request_id, x.account_id) < (before.at, before.first_key, before.second_key)
+    order by x.created_at desc, x.request_id desc, x.account_id desc
+    limit max_count + 1
+  ) as r;
+end
+$$;
+comment on function preauth_api.audit_decisions(text, text, timestamptz, timestamptz, text, text, text, integer, text) is
+  'Decisions, newest first, that have all that is asked for. since <= time < until. decision: authorized or denied; reason: of a denial. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+
+-- 050_api/audit_exceptions.sql
+create function preauth_api.audit_exceptions(
+  account_id text default null,
+  kind text default null,
+  since timestamptz default null,
+  until timestamptz default null,
+  max_count integer default 100,
+  cursor text default null)
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+as $$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor, true) || preauth._choice_errors('kind', kind, array['overage', 'late', 'recorded']);
+  before record;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select * into before from preauth._read_cursor(cursor);
+  return preauth._answered(preauth._page(
+    array_agg(preauth._exception_json(e) order by e.occurred_at desc, e.event_id desc),
+    array_agg(preauth._cursor(e.occurred_at, e.event_id::text, '') order by e.occurred_at desc, e.event_id desc), max_count))
+  from (
+    select u.*
+    from preauth.usage_event as u
+    where (u.kind not in ('settlement', 'charge') or u.overage is not null)
+      and (u.overage is not null or u.kind in ('late_charge', 'recorded_exception'))
+      and (audit_exceptions.account_id is null or u.account_id = audit_exceptions.account_id)
+      and (audit_exceptions.kind is null or case audit_exceptions.kind
+        when 'overage' then u.overage is not null when 'late' then u.kind = 'late_charge' else u.kind = 'recorded_exception' end)
+      and (since is null or u.occurred_at >= since)
+      and (until is null or u.occurred_at < until)
+      and u.occurred_at <= before.at
+      and (u.occurred_at, u.event_id) < (before.at, coalesce(nullif(before.first_key, '')::bigint, 0))
+    order by u.occurred_at desc, u.event_id desc
+    limit max_count + 1
+  ) as e;
+end
+$$;
+comment on function preauth_api.audit_exceptions(text, text, timestamptz, timestamptz, integer, text) is
+  'Spend that was not as authorized, newest first: above its hold (kind overage), after its hold was gone (late), or without a decision (recorded). since <= time < until. Amounts in their units. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+
+-- 050_api/audit_spend.sql
+create function preauth_api.audit_spend(
+  since timestamptz default null,
+  until timestamptz default null,
+  by text[] default '{day}',
+  account_id text default null,
+  model text default null,
+  label text default null,
+  time_zone text default 'UTC',
+  max_count integer default 500,
+  cursor text default null)
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+as $$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor, true) || preauth._spend_errors(since, until, by, label, time_zone);
+  at timestamptz := preauth._now();
+  skipped bigint;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select coalesce(nullif(c.first_key, '')::bigint, 0) into skipped from preauth._read_cursor(cursor) as c;
+  return preauth._answered(preauth._page(array_agg(s.item order by s.place), array_agg(preauth._cursor(at, s.place::text, '') order by s.place), max_count))
+  from (
+    select row_number() over (order by g.day, g.account_id, g.model, g.label, g.unit) as place,
+      jsonb_build_object('day', g.day, 'account_id', g.account_id, 'model', g.model, 'label', g.label, 'unit', g.unit, 'amount', g.amount, 'events', g.events) as item
+    from (
+      select
+        case when 'day' = any (by) then (u.occurred_at at time zone audit_spend.time_zone)::date end as day,
+        case when 'account' = any (by) then u.account_id end as account_id,
+        case when 'model' = any (by) then coalesce(r.model, r.body ->> 'model') end as model,
+        case when 'label' = any (by) then r.body -> 'labels' ->> audit_spend.label end as label,
+        a.key as unit, sum(a.value::text::bigint) as amount, count(*) as events
+      from preauth.usage_event as u
+      left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id and u.window_id is null
+      cross join lateral jsonb_each(u.amounts) as a
+      where u.kind <> 'limit_changed'
+        and u.occurred_at >= since and u.occurred_at < until
+        and (audit_spend.account_id is null or u.account_id = audit_spend.account_id)
+        and (audit_spend.model is null or coalesce(r.model, r.body ->> 'model') = audit_spend.model)
+      group by 1, 2, 3, 4, 5
+    ) as g
+    order by place
+    offset skipped
+    limit max_count + 1
+  ) as s;
+end
+$$;
+comment on function preauth_api.audit_spend(timestamptz, timestamptz, text[], text, text, text, text, integer, text) is
+  'What was spent in since <= time < until, adjustments included, by unit and by what by names: day (in time_zone), account, model, label (the value of the label that label names). amount in the unit; events counts. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+
+-- 050_api/audit_stuck.sql
+create function preauth_api.audit_stuck(
+  account_id text default null,
+  older_than_seconds integer default 0,
+  max_count integer default 100,
+  cursor text default null)
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+as $$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor)
+    || case when older_than_seconds >= 0 then '[]' else preauth._error('older_than_seconds', 'must be 0 or more') end;
+  at timestamptz := preauth._now();
+  after record;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select * into after from preauth._read_cursor(coalesce(cursor, '-infinity~~'));
+  return preauth._answered(preauth._page(
+    array_agg(preauth._stuck_json(r, at) order by r.created_at, r.request_id, r.account_id),
+    array_agg(preauth._cursor(r.created_at, r.request_id, r.account_id) order by r.created_at, r.request_id, r.account_id), max_count))
+  from (
+    select s.*
+    from (
+      select x.* from preauth.reservation as x where x.state in ('unknown', 'overage_review')
+      union all
+      select x.* from preauth.reservation as x
+      where x.state in ('authorized', 'cancellation_requested') and x.expires_at <= at and x.on_expiry = 'keep'
+    ) as s
+    where (audit_stuck.account_id is null or s.account_id = audit_stuck.account_id)
+      and s.created_at <= at - make_interval(secs => older_than_seconds)
+      and (s.created_at, s.request_id, s.account_id) > (after.at, after.first_key, after.second_key)
+    order by s.created_at, s.request_id, s.account_id
+    limit max_count + 1
+  ) as r;
+end
+$$;
+comment on function preauth_api.audit_stuck(text, integer, integer, text) is
+  'Holds that time will not end: state unknown or overage_review, oldest first. older_than_seconds: since the decision. Returns {items: [{request_id, account_id, state, age_seconds, held {unit: amount}, …}], next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+
+-- 050_api/audit_timeline.sql
+create function preauth_api.audit_timeline(request_id text default null, account_id text default null) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  found record := preauth._asked_about(request_id, account_id);
+begin
+  return preauth._answered(coalesce(found.problem, preauth._audit_timeline(found.held[1])));
+end
+$$;
+comment on function preauth_api.audit_timeline(text, text) is
+  'Everything that happened to a reservation, in order: {request_id, account_id, state, items: [{at, event, actor, amounts, overage, detail}]}. Amounts in their units. account_id may be left out while request_id names one.';
+
+-- 050_api/audit_verify.sql
+create function preauth_api.audit_verify() returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._answered((
+    select jsonb_build_object('consistent', count(*) = 0, 'items', coalesce(jsonb_agg(to_jsonb(v)), '[]'))
+    from preauth_api.verify() as v));
+end
+$$;
+comment on function preauth_api.audit_verify() is 'preauth_api.verify() as JSON: {consistent, items: the mismatches}.';
+
+-- 050_api/audit_why_denied.sql
+create function preauth_api.audit_why_denied(request_id text default null, account_id text default null, max_count integer default 100) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  errors jsonb := preauth._page_errors(max_count, null);
+  found record;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  found := preauth._asked_about(request_id, account_id);
+  return preauth._answered(case
+    when found.problem is not null then found.problem
+    when (found.held[1]).denial is null then preauth._problem('not_denied', format('Reservation %s was authorized.', request_id))
+    else preauth._why_denied(found.held[1], max_count)
+  end);
+end
+$$;
+comment on function preauth_api.audit_why_denied(text, text, integer) is
+  'A denial with the rows that proved it: the window''s limit, settled, reserved and available at that instant, as they are now, and the holds that were open then, newest first, at most max_count (1 to 500). items_amount is their sum, held_by_others what the rest of reserved is. Amounts in the window''s unit. 409 not_denied if it was authorized.';
+
 -- 050_api/balance.sql
 create function preauth_api.balance(account_id text, audit boolean default false, within text default null) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
@@ -7030,23 +7624,36 @@ comment on function preauth_api.my_balance() is
 
 -- 050_api/my_reservations.sql
 create function preauth_api.my_reservations(max_count integer default 50, cursor text default null) returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 declare
-  account_id text := preauth._claimed_account();
+  claimed text := preauth._claimed_account();
   errors jsonb := preauth._page_errors(max_count, cursor);
+  before record;
 begin
-  if account_id is null then
+  if claimed is null then
     return preauth._answered(preauth._problem('forbidden', 'The token names no account.'));
   end if;
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
   end if;
-  return preauth._answered(preauth._my_reservations(account_id, max_count, cursor));
+  select * into before from preauth._read_cursor(cursor);
+  return preauth._answered(preauth._page(
+    array_agg(preauth._decision_json(r, preauth._now()) order by r.created_at desc, r.request_id desc),
+    array_agg(preauth._cursor(r.created_at, r.request_id, r.account_id) order by r.created_at desc, r.request_id desc), max_count))
+  from (
+    select x.*
+    from preauth.reservation as x
+    where x.account_id || '' = claimed and x.created_at <= before.at
+      and (x.created_at, x.request_id) < (before.at, before.first_key)
+    order by x.created_at desc, x.request_id desc
+    limit max_count + 1
+  ) as r;
 end
 $$;
 comment on function preauth_api.my_reservations(integer, text) is
-  'What the account that the caller''s JWT names has asked for, newest first: {account_id, reservations, next_cursor}. max_count: 1 to 500. cursor: the next_cursor of the page before. 403 forbidden without an account.';
+  'What the account that the caller''s JWT names has asked for, newest first: {items, next_cursor}. max_count: 1 to 500. cursor: the next_cursor of the page before. 403 forbidden without an account.';
 
 -- 050_api/plan.sql
 create function preauth_api.plan(plan_id text) returns jsonb
@@ -7573,8 +8180,66 @@ comment on function preauth_api.verify() is 'Recomputes the whole ledger from it
 create trigger account_changed after update on preauth.account for each statement execute function preauth._raise_version();
 create trigger budget_changed after insert or update or delete on preauth.budget for each statement execute function preauth._raise_version();
 
+-- 060_views/decisions.sql
+-- Views read as their owner, but call functions as whoever reads: so none of the private ones here.
+create view preauth_api.decisions as
+select
+  r.created_at, r.request_id, r.account_id, r.call,
+  case when r.denial is null then 'authorized' else 'denied' end as decision,
+  case
+    when r.state in ('authorized', 'cancellation_requested') and r.expires_at <= pg_catalog.clock_timestamp() then
+      case r.on_expiry when 'keep' then 'unknown' when 'charge' then 'settled' else 'lapsed' end
+    else r.state
+  end as state,
+  r.denial ->> 'reason' as reason,
+  r.denial ->> 'budget' as budget,
+  r.denial ->> 'scope' as scope,
+  r.denial ->> 'window' as window_key,
+  r.denial ->> 'unit' as unit,
+  (r.denial ->> 'required')::bigint as required,
+  (r.denial ->> 'available')::bigint as available,
+  coalesce(r.model, r.body ->> 'model') as model,
+  case when r.option_no = 0 then r.body else r.body -> 'alternatives' -> (r.option_no - 1) end -> 'amounts' as amounts,
+  r.closure -> 'amounts' as settled_amounts,
+  r.expires_at, r.body ->> 'session_id' as session_id, r.body -> 'labels' as labels, r.actor
+from preauth.reservation as r;
+comment on view preauth_api.decisions is 'Every decision with what was asked. budget to available: of a denial, in its unit; amounts and settled_amounts: {unit: amount}.';
+
+-- 060_views/holds.sql
+create view preauth_api.holds as
+select
+  r.created_at, l.request_id, l.account_id, l.position, b.name as budget, w.account_id as scope, b.unit, w.window_key, l.window_id,
+  case when l.lapses_at <= pg_catalog.clock_timestamp() then 'lapsed' else l.state end as state,
+  l.amount, l.settled_amount, l.available_after, l.lapses_at
+from preauth.hold_line as l
+join preauth.reservation as r on r.request_id = l.request_id and r.account_id = l.account_id
+join preauth.budget_window as w on w.window_id = l.window_id
+join preauth.budget as b on b.budget_id = w.budget_id;
+comment on view preauth_api.holds is 'What reservations hold or have settled, a row for each budget window, in its unit. available_after: what was left just after the hold.';
+
+-- 060_views/spend.sql
+create view preauth_api.spend as
+select
+  u.occurred_at, u.event_id, u.account_id, u.request_id, u.kind, a.key as unit, a.value::text::bigint as amount,
+  (u.overage ->> a.key)::bigint as overage, coalesce(r.model, r.body ->> 'model') as model, r.body -> 'labels' as labels,
+  u.outcome, u.provider_request_id, u.window_id, u.actor, u.reason
+from preauth.usage_event as u
+left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id and u.window_id is null
+cross join lateral pg_catalog.jsonb_each(u.amounts) as a
+where u.kind <> 'limit_changed';
+comment on view preauth_api.spend is 'Every amount that was spent, and every adjustment, a row for each unit. overage: how much of it was above the hold.';
+
+-- 060_views/windows.sql
+create view preauth_api.windows as
+select
+  w.window_id, w.account_id, b.owner, b.name as budget, b.unit, b.model, b.enforcement, w.window_key, w.starts_at, w.ends_at, w.time_zone,
+  w.limit_amount, w.settled, w.reserved, w.limit_amount - w.settled - w.reserved as available
+from preauth.budget_window as w
+join preauth.budget as b on b.budget_id = w.budget_id;
+comment on view preauth_api.windows is 'Every budget window there has been, with its figures in the budget''s unit. Leases that have lapsed count in reserved until they are given back.';
+
 -- 090_grants.sql
 select preauth._lock_down();
 
-insert into preauth.alembic_version (version_num) values ('0005');
+insert into preauth.alembic_version (version_num) values ('0006');
 commit;

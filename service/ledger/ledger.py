@@ -1,6 +1,6 @@
 """The ledger's functions, by name. A call here is one function call, one transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from time import perf_counter
 from typing import Any, Literal, NamedTuple, Self, get_args
@@ -155,6 +155,12 @@ class Ledger:
             "reservation(request_id => $1, account_id => $2, within => $3)",
             request_id, account_id, within,
         )  # fmt: skip
+
+    async def audit(self, question: str, arguments: Mapping[str, str]) -> Outcome:
+        """Ask ``preauth_api.audit_<question>``; names are the service's own, values are text."""
+        named = (f"{n} => {_READ_AS.get(n, '{}').format(f'${i}::text')}"
+                 for i, n in enumerate(arguments, 1))  # fmt: skip
+        return await self._read(f"audit_{question}({', '.join(named)})", *arguments.values())
 
     async def put_plan(self, plan_id: str, body: str, actor: str) -> Outcome:
         """Create or replace a plan."""
@@ -314,6 +320,15 @@ class Ledger:
         )
         return Outcome.of(rows[0][0], None, rows[0][1])
 
+
+_READ_AS = {
+    "since": "{}::timestamptz",
+    "until": "{}::timestamptz",
+    "max_count": "{}::integer",
+    "older_than_seconds": "{}::integer",
+    "by": "string_to_array({}, ',')",
+}
+"""How the arguments of an audit's question that are no text are read from text."""
 
 _ANSWER = (
     "select case when jsonb_typeof(a -> 'status') = 'number' and a ? 'type'"

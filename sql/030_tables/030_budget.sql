@@ -29,8 +29,9 @@ create table preauth.budget (
   constraint budget_on_expiry_known check (on_expiry in ('keep', 'release', 'charge'))
 );
 create unique index budget_live_name on preauth.budget (owner, name) where retired_at is null;
-create index budget_of_account on preauth.budget (account_id, name) where account_id is not null;
-create index budget_of_plan on preauth.budget (name) where plan_id is not null;
+create index budget_of_account on preauth.budget (account_id, name);
+create index budget_of_plan on preauth.budget (plan_id);
+create index budget_of_plans_by_name on preauth.budget (name) where plan_id is not null;
 alter table preauth.budget enable row level security;
 comment on table preauth.budget is 'One limit of a plan or of an account. A change of unit, window or model retires the row and makes another: it counts something else.';
 comment on column preauth.budget.budget_id is 'Surrogate key; also the last rank of the lock order.';
