@@ -60,7 +60,7 @@ create type preauth._lapse as (
   is_last boolean
 );
 comment on type preauth._lapse is
-  'A step of what a slot gets back as its leases lapse: freed by then in all. is_last: more leases may follow that were not looked at.';
+  'A step of what a slot gets back as its leases lapse and its slices age out: freed by then in all. is_last: more leases may follow that were not looked at.';
 
 create type preauth._ruling as (
   n integer,

@@ -16,6 +16,7 @@ begin
       from preauth._next_window(scope, budget.budget_id, budget.window_policy, zone, at) as b;
     end if;
   end if;
+  w.settled := preauth._settled_at(w, at);
   select coalesce(sum(l.amount), 0) into lapsed from preauth.hold_line as l where l.window_id = w.window_id and l.lapses_at <= at;
   return jsonb_build_object(
       'budget', budget.name, 'scope', scope, 'unit', budget.unit, 'model', budget.model, 'window', w.window_key, 'enforcement', budget.enforcement,
@@ -26,4 +27,4 @@ begin
 end
 $$;
 comment on function preauth._balance_window(text, text, preauth.budget, boolean, timestamptz) is
-  'A budget''s current window as a balance shows it. A fixed window that no spend has started yet has no bounds. A lapsed lease is not held.';
+  'A budget''s current window as a balance shows it. A fixed window that no spend has started yet has no bounds. A lapsed lease is not held, and what has aged out of a rolling window is not settled.';

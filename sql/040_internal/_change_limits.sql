@@ -3,6 +3,7 @@ language plpgsql
 as $$
 declare
   at timestamptz := preauth._now();
+  window_ids bigint[];
 begin
   with changed as (
     select w.window_id, w.account_id, w.limit_amount as before
@@ -14,10 +15,14 @@ begin
     select c.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', c.window_id,
       jsonb_build_object('before', c.before, 'after', _change_limits.limit_amount), at, coalesce(actor, session_user), reason
     from changed as c
+  ), moved as (
+    update preauth.budget_window as w set limit_amount = _change_limits.limit_amount
+    from changed as c
+    where w.window_id = c.window_id
+    returning w.window_id
   )
-  update preauth.budget_window as w set limit_amount = _change_limits.limit_amount
-  from changed as c
-  where w.window_id = c.window_id;
+  select array_agg(m.window_id) into window_ids from moved as m;
+  perform preauth._raise_alerts(window_ids, at);
 end
 $$;
 comment on function preauth._change_limits(bigint, bigint, text, text) is 'Gives a budget''s current windows a new limit, each with a usage event. What is spent and held stays: available may become negative.';

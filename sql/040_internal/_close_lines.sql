@@ -27,7 +27,9 @@ begin
   select array_agg(row(d.request_id, d.account_id, d.position, d.window_id, d.was, d.late, d.amount, d.settled_amount, null, null, null)::preauth._closed order by d.ordinality)
   into closed
   from done as d;
-  return query select * from preauth._move(closed);
+  closed := array(select m from preauth._move(closed) as m);
+  perform preauth._note_spend(closed, at);
+  return query select * from unnest(closed);
 end
 $$;
 comment on function preauth._close_lines(preauth._closing[], timestamptz) is

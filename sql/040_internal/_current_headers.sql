@@ -1,12 +1,16 @@
 create function preauth._current_headers(account_id text, model text, at timestamptz) returns json
 language sql stable
 as $$
-  select preauth._rate_limit_headers((b.budget).name, w.limit_amount, w.limit_amount - w.settled - w.reserved, w.starts_at, w.ends_at, at)
+  select preauth._rate_limit_headers((b.budget).name, w.limit_amount, l.available, w.starts_at, w.ends_at, at)
   from preauth._applicable_budgets(array[account_id], model) as b
   cross join lateral preauth._current_window(b.scope, (b.budget).budget_id, at) as current
   join preauth.budget_window as w on w.window_id = current.window_id
+  cross join lateral (
+    select w.limit_amount - preauth._settled_at(w, at) - w.reserved
+      + (select coalesce(sum(h.amount), 0)::bigint from preauth.hold_line as h where h.window_id = w.window_id and h.lapses_at <= at) as available
+  ) as l
   where w.limit_amount is not null
-  order by (w.limit_amount - w.settled - w.reserved)::numeric / greatest(w.limit_amount, 1), (b.budget).name
+  order by l.available::numeric / greatest(w.limit_amount, 1), (b.budget).name
   limit 1
 $$;
 comment on function preauth._current_headers(text, text, timestamptz) is 'The rate limit headers of the account''s own tightest budget as it stands now, for replays.';

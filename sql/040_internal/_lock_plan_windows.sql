@@ -1,4 +1,4 @@
-create function preauth._lock_plan_windows(plan_id text, budgets jsonb) returns void
+create function preauth._lock_plan_windows(plan_id text, budgets jsonb, apply text) returns void
 language plpgsql
 as $$
 begin
@@ -9,8 +9,9 @@ begin
       on b.owner = 'plan:' || _lock_plan_windows.plan_id and b.name = n.budget ->> 'name' and b.retired_at is null
     join preauth.budget_window as w
       on w.budget_id = b.budget_id and w.ends_at > preauth._now()
-      and w.limit_amount is distinct from (n.budget ->> 'limit_amount')::bigint));
+      and (apply = 'now' and w.limit_amount is distinct from (n.budget ->> 'limit_amount')::bigint
+        or b.thresholds <> preauth._thresholds(n.budget))));
 end
 $$;
-comment on function preauth._lock_plan_windows(text, jsonb) is
-  'Locks, in one go and so in the one order, every current window whose limit a change of a plan will move.';
+comment on function preauth._lock_plan_windows(text, jsonb, text) is
+  'Locks, in one go and so in the one order, every current window that a change of a plan will touch: those whose limit it moves now, and those whose thresholds change.';

@@ -1,13 +1,15 @@
 create function preauth._lock_windows(window_ids bigint[]) returns setof preauth.budget_window
 language plpgsql
 as $$
-begin
-  return query
-    select w.* from preauth.budget_window as w
+declare
+  windows preauth.budget_window[] := array(
+    select w from preauth.budget_window as w
     where w.window_id = any (window_ids)
     order by w.depth desc, w.account_id, w.budget_id, w.window_id
-    for no key update;
+    for no key update);
+begin
+  return query select a.* from unnest(preauth._aged(windows)) as a;
 end
 $$;
 comment on function preauth._lock_windows(bigint[]) is
-  'Locks budget windows, the only place where that happens, in the one order: deepest account first, root last, then account_id, budget_id, window_id.';
+  'Locks budget windows, the only place where that happens, in the one order: deepest account first, root last, then account_id, budget_id, window_id. Rolling windows are aged.';

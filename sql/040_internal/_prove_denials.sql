@@ -9,7 +9,7 @@ begin
   if not preauth._has_denial(rulings) then
     return;
   end if;
-  lapses := preauth._lapses(slots, lines, array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n));
+  lapses := preauth._lapses(slots, lines, array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n), at, 256);
   rulings := array(
     select case
       when preauth._is_denial(r.verdict) then row(r.n, r.verdict, r.option_no, r.slot, r.required, r.available, r.detail,

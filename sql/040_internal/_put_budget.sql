@@ -12,17 +12,20 @@ begin
     update preauth.budget as b set retired_at = preauth._now() where b.budget_id = before.budget_id;
   end if;
   insert into preauth.budget
-    (plan_id, account_id, name, unit, window_policy, limit_amount, model, enforcement, overdraft_amount, overage, on_expiry, created_at)
+    (plan_id, account_id, name, unit, window_policy, limit_amount, model, enforcement, overdraft_amount, overage, on_expiry, thresholds, created_at)
   values
     (plan_id, account_id, body ->> 'name', body ->> 'unit', preauth._window_policy(body -> 'window'), (body ->> 'limit_amount')::bigint, body ->> 'model',
      coalesce(body ->> 'enforcement', 'hard'), coalesce((body ->> 'overdraft_amount')::bigint, 0), coalesce(body ->> 'overage', 'charge'),
-     coalesce(body ->> 'on_expiry', 'keep'), preauth._now())
+     coalesce(body ->> 'on_expiry', 'keep'), preauth._thresholds(body), preauth._now())
   on conflict (owner, name) where retired_at is null do update
     set limit_amount = excluded.limit_amount, enforcement = excluded.enforcement, overdraft_amount = excluded.overdraft_amount,
-      overage = excluded.overage, on_expiry = excluded.on_expiry
+      overage = excluded.overage, on_expiry = excluded.on_expiry, thresholds = excluded.thresholds
   returning * into after;
   if apply = 'now' then
     perform preauth._change_limits(after.budget_id, after.limit_amount, actor, reason);
+  end if;
+  if before.thresholds is distinct from after.thresholds then
+    perform preauth._change_thresholds(after.budget_id);
   end if;
   perform preauth._log_change(actor, 'budget', holder || '/' || after.name,
     case when before.budget_id is not null then preauth._budget_json(before) end, preauth._budget_json(after), reason);

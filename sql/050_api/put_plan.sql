@@ -12,9 +12,7 @@ begin
   perform from preauth.plan as p where p.plan_id = put_plan.plan_id for update;
   before := preauth._plan_json(plan_id);
   perform from preauth.budget as b where b.owner = 'plan:' || put_plan.plan_id and b.retired_at is null order by b.budget_id for update;
-  if coalesce(body ->> 'apply', 'now') = 'now' then
-    perform preauth._lock_plan_windows(put_plan.plan_id, body -> 'budgets');
-  end if;
+  perform preauth._lock_plan_windows(put_plan.plan_id, body -> 'budgets', coalesce(body ->> 'apply', 'now'));
   perform preauth._retire_budget(b.budget_id, actor, body ->> 'reason')
   from preauth.budget as b
   where b.owner = 'plan:' || put_plan.plan_id and b.retired_at is null
