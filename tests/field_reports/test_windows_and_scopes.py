@@ -6,7 +6,18 @@ import json
 import pytest
 
 from tests.support.checks import assert_denied, assert_problem, at
-from tests.support.money import CENT, DAY, DOLLAR, MONTH, budget, calendar, cycle, fixed, tokens, usd
+from tests.support.money import (
+    CENT,
+    DAY,
+    DOLLAR,
+    MONTH,
+    budget,
+    calendar,
+    cycle,
+    fixed,
+    tokens,
+    usd,
+)
 from tests.support.session import Figures
 
 

@@ -46,9 +46,7 @@ def period_at(policy: dict[str, Any], anchor: date, zone_name: str, at: datetime
     return Period(begun[1], begun[0], min(s[0] for s in starts if s[0] > at))
 
 
-def _nominal_starts(
-    policy: dict[str, Any], anchor: date, local: datetime
-) -> Iterator[datetime]:
+def _nominal_starts(policy: dict[str, Any], anchor: date, local: datetime) -> Iterator[datetime]:
     """Local starts of the periods from well before ``local`` to well after."""
     if policy["kind"] == "cycle":
         step = 12 if policy["period"] == "year" else 1

@@ -64,7 +64,11 @@ class System:
     def decide(self, n: int, account: Account, amount: int, ttl: int | None) -> Json:
         """Reserve (with a time to live) or charge (without)."""
         self.calls += 1
-        arguments = (f"r{n}" if n >= 0 else f"d{self.calls}", account.name, Jsonb({"tokens": amount}))
+        arguments = (
+            f"r{n}" if n >= 0 else f"d{self.calls}",
+            account.name,
+            Jsonb({"tokens": amount}),
+        )
         if ttl is None:
             return self._value("select preauth_api.charge(%s, %s, %s)", *arguments)
         return self._value(
@@ -72,7 +76,9 @@ class System:
         )
 
     def settle(self, request_id: str, amount: int) -> Json:
-        return self._value("select preauth_api.settle(%s, %s)", request_id, Jsonb({"tokens": amount}))
+        return self._value(
+            "select preauth_api.settle(%s, %s)", request_id, Jsonb({"tokens": amount})
+        )
 
     def release(self, request_id: str) -> Json:
         return self._value("select preauth_api.release(%s, 'not sent')", request_id)
@@ -85,8 +91,12 @@ class System:
         self.calls += 1
         with self.connection.transaction():
             window_id = self._value(WINDOW, account.name, budget.name)
-            self._value("select count(*) from preauth._lock_windows(array[%s]::bigint[])", window_id)
-            self._value("select preauth._correct_settled(%s, %s, preauth._now())", window_id, amount)
+            self._value(
+                "select count(*) from preauth._lock_windows(array[%s]::bigint[])", window_id
+            )
+            self._value(
+                "select preauth._correct_settled(%s, %s, preauth._now())", window_id, amount
+            )
             self.connection.execute(ADJUST.encode(), [f"a{self.calls}", amount, window_id])
 
     def balance(self, account: Account) -> dict[tuple[str, str], Json]:

@@ -178,7 +178,9 @@ class Story:
     def _compare(self, account: Account, budget: Budget, found: dict[str, Any]) -> None:
         window = budget.current(self.now)
         if window is None:
-            period = None if budget.policy["kind"] == "fixed" else account.next_period(budget, self.now)
+            period = (
+                None if budget.policy["kind"] == "fixed" else account.next_period(budget, self.now)
+            )
             window = Window(period, budget.limit)
         settled, reserved = budget.settled(window, self.now), window.reserved(self.now)
         assert (found["limit"], found["settled"], found["reserved"], found["available"]) == (

@@ -100,7 +100,9 @@ async def test_a_batch_of_settlements_tells_each_threshold_once(ledger, clock):
     await ledger.grant("ann", window=MONTH, **THRESHOLDS)
     for n in range(10):
         await ledger.reserve(f"r{n}", "ann", tokens(100))
-    await ledger.many("settle", [{"request_id": f"r{n}", "amounts": tokens(100)} for n in range(10)])
+    await ledger.many(
+        "settle", [{"request_id": f"r{n}", "amounts": tokens(100)} for n in range(10)]
+    )
     assert await percentages(ledger) == [80, 85, 95]
 
 
@@ -239,7 +241,9 @@ async def test_a_rolling_window_tells_once_in_each_period(ledger, clock):
     assert await percentages(ledger) == [80]
     await ledger.charge("c4", "ann", tokens(600))
     assert await told(ledger) == [("rolling", 80), ("rolling", 80)]
-    rows = await ledger.connection.fetch("select occurrence from preauth.outbox order by message_id")
+    rows = await ledger.connection.fetch(
+        "select occurrence from preauth.outbox order by message_id"
+    )
     assert [row["occurrence"] for row in rows] == [1, 2]
 
 

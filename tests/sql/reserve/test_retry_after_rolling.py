@@ -126,9 +126,7 @@ async def test_an_alternative_that_fits_sooner_is_what_is_awaited(ledger, clock)
 async def test_an_alternative_may_fit_where_the_request_never_does(ledger, clock):
     await ledger.grant("ann", 1000, window=MINUTE)
     await ledger.charge("c1", "ann", tokens(1000))
-    denial = await ledger.reserve(
-        "r", "ann", tokens(2000), alternatives=[{"amounts": tokens(450)}]
-    )
+    denial = await ledger.reserve("r", "ann", tokens(2000), alternatives=[{"amounts": tokens(450)}])
     assert_denied(denial, "exceeds_limit", status=429, required=2000, retry_after_ms=70_000)
 
 

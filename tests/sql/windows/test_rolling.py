@@ -270,8 +270,12 @@ async def test_a_lifetime_window_is_corrected_by_the_same_function(ledger, clock
 async def correct(ledger, amount):
     """An adjustment as administration makes it: the window moves, and an event says so."""
     async with ledger.connection.transaction():
-        window_id = await ledger.connection.fetchval("select max(window_id) from preauth.budget_window")
-        await ledger.connection.execute("select from preauth._lock_windows(array[$1::bigint])", window_id)
+        window_id = await ledger.connection.fetchval(
+            "select max(window_id) from preauth.budget_window"
+        )
+        await ledger.connection.execute(
+            "select from preauth._lock_windows(array[$1::bigint])", window_id
+        )
         await ledger.connection.execute(
             "select preauth._correct_settled($1, $2, preauth._now())", window_id, amount
         )
