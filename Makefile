@@ -42,6 +42,12 @@ $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
 	@$(PIP_INSTALL) --require-hashes -r requirements/dev.txt
 	@touch $@
 
+# Node.js itself is one of the tests' Python packages, so that no machine lacks it.
+$(VENV)/node.stamp: tests/postgrest/package-lock.json $(VENV)/dev.stamp
+	@echo "installing the tests' JavaScript" >&2
+	@$(BIN)/python -m tests.support.node
+	@touch $@
+
 .PHONY: install install-dev
 install: $(VENV)/run.stamp ## install into .venv
 install-dev: $(VENV)/dev.stamp ## install with the tests' and linters' tools
@@ -51,7 +57,7 @@ run: install ## start PostgreSQL and the service on 127.0.0.1:8080
 	@exec $(BIN)/preauth dev
 
 .PHONY: test
-test: install-dev ## run the tests
+test: install-dev $(VENV)/node.stamp ## run the tests
 	@mkdir -p $(PYTEST_DEBUG_TEMPROOT)
 	@$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 $(PYTEST_ARGS)
 
@@ -94,5 +100,5 @@ requirements: install-dev ## compile requirements/*.txt from *.in
 
 .PHONY: clean
 clean: ## remove what was installed and cached (never the data in .preauth)
-	@rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	@rm -rf $(VENV) tests/postgrest/node_modules .cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
 	@find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

@@ -14,7 +14,8 @@ import psycopg
 from service import migrate
 from service.paths import MIGRATIONS, SQL
 from service.postgres import PostgresServer
-from service.schema.catalog import Catalog, Difference, catalog_of, differences
+from service.schema import bundle
+from service.schema.catalog import Catalog, Difference, Thing, catalog_of, differences
 from service.schema.ddl import statements
 from service.schema.sources import body_text, load
 
@@ -33,6 +34,8 @@ down_revision = {down}
 def upgrade() -> None:
     run_file("{name}.sql")
 '''
+LOCK_DOWN = Thing("function", "preauth._lock_down()")
+"""Where it is there, each revision ends with it: owners and grants are its business."""
 FAST = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
 """For scratch servers only: their data does not outlive the command."""
 
@@ -77,7 +80,7 @@ def freeze(message: str, ddl: Path | None = None) -> str | None:
             text = _first_text()
         else:
             before = _after(databases.migrated, by_hand)
-            text = _text(by_hand, statements(before, wanted))
+            text = _text(by_hand, _statements(before, wanted))
         if not text:
             return None
         return _keep(message, down, text, databases.migrated, wanted)
@@ -97,6 +100,17 @@ def _after(dsn: str, by_hand: str) -> Catalog:
         found = catalog_of(connection)
         connection.rollback()
         return found
+
+
+def _statements(before: Catalog, wanted: Catalog) -> list[str]:
+    if LOCK_DOWN not in wanted:
+        return statements(before, wanted)
+    found = statements(_without_grants(before), _without_grants(wanted))
+    return [*found, "select preauth._lock_down();"] if found else []
+
+
+def _without_grants(catalog: Catalog) -> Catalog:
+    return {thing: text for thing, text in catalog.items() if thing.kind != "grant"}
 
 
 def _first_text() -> str:
@@ -119,6 +133,7 @@ def _keep(message: str, down: str | None, text: str, dsn: str, wanted: Catalog) 
             path.unlink()
         raise
     write_checksums()
+    bundle.write(SQL, MIGRATIONS)
     return written[0].stem
 
 

@@ -13,7 +13,7 @@ from alembic.script import ScriptDirectory
 
 from service.paths import MIGRATIONS
 
-__all__ = ["VERSION_TABLE", "at_head", "current", "head", "run_file", "upgrade"]
+__all__ = ["VERSION_TABLE", "at_head", "current", "head", "revision", "run_file", "upgrade"]
 
 VERSION_SCHEMA = "preauth"
 VERSION_TABLE = "preauth.alembic_version"
@@ -43,6 +43,16 @@ def current(dsn: str) -> str | None:
             connection, opts={"version_table_schema": VERSION_SCHEMA}
         )
         return context.get_current_revision()
+
+
+def revision(dsn: str) -> str | None:
+    """The same, asked as a service may ask that owns nothing; None too when that is not there."""
+    with psycopg.connect(dsn) as connection:
+        try:
+            row = connection.execute("select preauth_api.revision()").fetchone()
+        except (psycopg.errors.InvalidSchemaName, psycopg.errors.UndefinedFunction):
+            return None
+    return str(row[0]) if row and row[0] is not None else None
 
 
 def at_head(dsn: str) -> bool:

@@ -73,9 +73,11 @@ def wait_for_head(dsn: str) -> None:
 
 def _not_ready(dsn: str) -> str | None:
     try:
-        at = migrate.current(dsn)
+        at = migrate.revision(dsn)
     except psycopg.OperationalError as error:
         return f"the database does not answer ({type(error).__name__})"
+    except psycopg.errors.InsufficientPrivilege:
+        return "the database's user is not a member of preauth_service"
     if at == migrate.head():
         return None
     return f"the database is at revision {at}, this release needs {migrate.head()}: preauth migrate"

@@ -1,9 +1,40 @@
 -- Preauth, the ledger, in one file. Generated from sql/ by `make bundle`: edit there.
--- Run it once, as the owner of the database, on an empty PostgreSQL 15 or later.
+-- Run it once on a PostgreSQL 15 or later, as a role that may create roles and schemas.
 
 begin;
 set local check_function_bodies = off;
 set local client_min_messages = warning;
+
+-- 005_roles.sql
+-- Roles belong to the whole cluster and may be there already. Who installs must be a superuser, or have CREATEROLE, or be a member of a
+-- preauth_owner that is there.
+do $roles$
+declare
+  wanted record;
+begin
+  for wanted in
+    select * from (values
+      ('preauth_owner', 'Owns the schemas of Preauth and what is in them; its functions run as this role.'),
+      ('preauth_service', 'May make every call of Preauth: grant it to the login of a service.'),
+      ('preauth_audit', 'May read all of Preauth''s ledger and change nothing: grant it to those who answer questions.')
+    ) as w (name, description)
+    where not exists (select from pg_catalog.pg_roles as r where r.rolname = w.name)
+  loop
+    begin
+      execute pg_catalog.format('create role %I with nologin nosuperuser nocreatedb nocreaterole noreplication nobypassrls', wanted.name);
+      execute pg_catalog.format('comment on role %I is %L', wanted.name, wanted.description);
+    exception when duplicate_object or unique_violation then
+      null;  -- another database of the cluster was installed at the same moment
+    end;
+  end loop;
+  if exists (select from pg_catalog.pg_roles as r where r.rolname = 'preauth_owner' and (r.rolcanlogin or r.rolsuper or r.rolbypassrls)) then
+    raise exception 'the role preauth_owner can log in, is a superuser or bypasses row security: it must not';
+  end if;
+  if not pg_catalog.pg_has_role(current_user, 'preauth_owner', 'usage') then
+    execute pg_catalog.format('grant preauth_owner to %I', current_user);
+  end if;
+end
+$roles$;
 
 -- 010_schemas.sql
 create schema preauth;
@@ -122,6 +153,16 @@ create type preauth._answer as (
   root text
 );
 comment on type preauth._answer is 'The outcome of item n: HTTP status, headers (name to value), body; the root of the account''s tree where it was looked up.';
+
+-- 030_tables/000_alembic_version.sql
+-- Alembic makes it too, before the first revision: the two must be the same.
+create table if not exists preauth.alembic_version (
+  version_num varchar(32) not null,
+  constraint alembic_version_pkc primary key (version_num)
+);
+alter table preauth.alembic_version enable row level security;
+comment on table preauth.alembic_version is 'The revision of the schema: one row, written by alembic or by the bundle.';
+comment on column preauth.alembic_version.version_num is 'The revision''s number.';
 
 -- 030_tables/010_plan.sql
 create table preauth.plan (
@@ -282,6 +323,7 @@ create table preauth.reservation (
   constraint reservation_settled_says_what check (state <> 'settled' or closure is not null)
 );
 create index reservation_due on preauth.reservation (expires_at) where state in ('authorized', 'cancellation_requested');
+create index reservation_of_account on preauth.reservation (account_id, created_at);
 alter table preauth.reservation enable row level security;
 comment on table preauth.reservation is 'Every decision, authorized or denied, keyed by (request_id, account_id). The row itself is the first event of its timeline.';
 comment on column preauth.reservation.request_id is 'The caller''s idempotency key, unique within the account.';
@@ -608,6 +650,19 @@ as $$
 $$;
 comment on function preauth._amounts_presence_errors(text, jsonb) is 'Whether amounts are there when the other fields ask for them; [] when all is well.';
 
+-- 040_internal/_answered.sql
+create function preauth._answered(body jsonb) returns jsonb
+language plpgsql
+as $$
+begin
+  if body ? 'type' and jsonb_typeof(body -> 'status') = 'number' then
+    return preauth._respond(preauth._problem_answer(1, body));
+  end if;
+  return body;
+end
+$$;
+comment on function preauth._answered(jsonb) is 'The answer of a read or of an administration call. Under PostgREST a problem sets the status.';
+
 -- 040_internal/_applicable_budgets.sql
 create function preauth._applicable_budgets(path text[], model text)
 returns table (place bigint, scope text, depth integer, zone text, budget preauth.budget)
@@ -654,6 +709,19 @@ begin
 end
 $$;
 comment on function preauth._asks(text, jsonb, text[], text[]) is 'The items of a batch, checked and normalised, in their order. Raises PA001 unless items is an array of 1 to 512.';
+
+-- 040_internal/_audience.sql
+create function preauth._audience(name text) returns text[]
+language sql immutable
+as $$
+  select case
+    when name in ('my_balance', 'my_reservations') then array['authenticated']
+    when name in ('account', 'balance', 'plan', 'reservation', 'revision', 'verify') then array['preauth_service', 'service_role', 'preauth_audit']
+    else array['preauth_service', 'service_role']
+  end
+$$;
+comment on function preauth._audience(text) is
+  'The roles that may use a function or view of preauth_api, by its name. What is not named here is for services alone. anon, authenticated and service_role are those of Supabase and PostgREST; a cluster may not have them.';
 
 -- 040_internal/_authorization.sql
 create function preauth._authorization(
@@ -902,6 +970,21 @@ as $$
 $$;
 comment on function preauth._chosen_model(jsonb, smallint) is 'The model of a request''s option: 0 is the request itself, k its k-th alternative.';
 
+-- 040_internal/_claimed_account.sql
+create function preauth._claimed_account() returns text
+language sql stable
+as $$
+  select c.claim #>> '{}'
+  from (
+    select nullif(current_setting('request.jwt.claims', true), '')::jsonb
+      #> string_to_array(coalesce(nullif(current_setting('preauth.account_claim', true), ''), 'sub'), '.') as claim
+  ) as c
+  where jsonb_typeof(c.claim) = 'string'
+    and coalesce(current_setting('preauth.account_claim', true), '') not like 'user\_metadata%'
+$$;
+comment on function preauth._claimed_account() is
+  'The account that the caller''s JWT names, as PostgREST hands it on in request.jwt.claims; null if none. The setting preauth.account_claim says which claim: a path with dots, sub when unset. Never below user_metadata, which users write themselves.';
+
 -- 040_internal/_close_lines.sql
 -- Money enters or leaves a window here and nowhere else, but for the holds of preauth._hold: the line is the guard. A line that another
 -- call closed first is not closed again, and moves nothing. Every line changes state under its window's lock.
@@ -991,6 +1074,12 @@ as $$
 $$;
 comment on function preauth._current_window(text, bigint, timestamptz) is 'The window of a budget and account at an instant: one row, or none where it is not made.';
 
+-- 040_internal/_cursor.sql
+create function preauth._cursor(at timestamptz, first_key text, second_key text) returns text
+language sql stable
+as $$ select preauth._time(at) || '~' || first_key || '~' || second_key $$;
+comment on function preauth._cursor(timestamptz, text, text) is 'Where a page ended, for the next one: an instant and two keys. None of them has a ~ in it.';
+
 -- 040_internal/_decide.sql
 create function preauth._decide(
   asks preauth._ask[], routes preauth._route[], slots preauth._slot[], at timestamptz,
@@ -1048,6 +1137,21 @@ end
 $$;
 comment on function preauth._decide(preauth._ask[], preauth._route[], preauth._slot[], timestamptz, bigint[]) is
   'Decides the items in their order against locked slots: each holds on every budget that applies or on none; its first option that fits is authorized. reserved: the slots'' reserved amounts before, and after.';
+
+-- 040_internal/_decision_json.sql
+create function preauth._decision_json(r preauth.reservation, at timestamptz) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object(
+    'request_id', r.request_id, 'account_id', r.account_id, 'call', r.call,
+    'decision', case when r.denial is null then 'authorized' else 'denied' end,
+    'state', preauth._state_at(r, at), 'reason', r.denial -> 'reason', 'budget', r.denial -> 'budget', 'scope', r.denial -> 'scope',
+    'model', coalesce(r.model, r.body ->> 'model'), 'amounts', preauth._chosen_amounts(r),
+    'settled', case when r.state = 'settled' then r.closure -> 'amounts' end,
+    'created_at', preauth._time(r.created_at), 'expires_at', preauth._time(r.expires_at),
+    'session_id', r.body -> 'session_id', 'labels', coalesce(r.body -> 'labels', '{}'))
+$$;
+comment on function preauth._decision_json(preauth.reservation, timestamptz) is 'A reservation as a list shows it: what was asked, decided and settled. For a denial the reason and what could not cover it, but no fill level.';
 
 -- 040_internal/_denial.sql
 create function preauth._denial(ruling preauth._ruling, slot preauth._slot, fits_at timestamptz, at timestamptz) returns jsonb
@@ -1422,6 +1526,25 @@ end
 $$;
 comment on function preauth._give_back(bigint, timestamptz) is
   'Returns to a locked window what the 1000 of its lapsed leases that lapsed first held; the sum, in the budget''s unit; null when none has lapsed. A decision calls it until its request fits, so that its work is bounded by its need.';
+
+-- 040_internal/_grant_statements.sql
+create function preauth._grant_statements() returns setof text
+language sql stable
+as $$
+  with may as (
+    select t.class, t.name, r.rolname
+    from preauth._things() as t
+    join pg_catalog.pg_roles as r on r.rolname = any (preauth._audience(t.short_name))
+    where t.schema = 'preauth_api' and t.class in ('function', 'view')
+  )
+  select distinct pg_catalog.format('grant usage on schema preauth_api to %I', m.rolname) from may as m
+  union all
+  select case m.class
+    when 'view' then pg_catalog.format('grant select on %s to %I', m.name, m.rolname)
+    else pg_catalog.format('grant execute on function %s to %I', m.name, m.rolname) end
+  from may as m
+$$;
+comment on function preauth._grant_statements() is 'The grants that preauth._audience speaks of, to those of its roles that the cluster has.';
 
 -- 040_internal/_has_denial.sql
 -- A loop of simple expressions: for a batch of one it costs a tenth of a query.
@@ -1873,6 +1996,30 @@ end
 $$;
 comment on function preauth._locate(preauth._ask) is 'The account of the reservation that an item means, among those its caller may see; or the problem with it.';
 
+-- 040_internal/_lock_down.sql
+-- Runs as whoever installs or migrates, at the end of it.
+create function preauth._lock_down() returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+declare
+  statement text;
+begin
+  for statement in
+    select format('alter %s %s owner to preauth_owner', t.class, t.name)
+    from preauth._things() as t
+    where t.owner <> 'preauth_owner'::regrole
+    order by t.class <> 'schema'
+  loop
+    execute statement;
+  end loop;
+  for statement in select * from preauth._revoke_statements() union all select * from preauth._grant_statements() loop
+    execute statement;
+  end loop;
+end
+$$;
+comment on function preauth._lock_down() is
+  'Gives everything in the ledger''s schemas to preauth_owner, takes what PostgreSQL or Supabase grants by default, and grants what preauth._audience says. Grants to other roles are left as they are. Must run as a member of preauth_owner.';
+
 -- 040_internal/_lock_leases.sql
 create function preauth._lock_leases(request_id text, account_id text, at timestamptz) returns boolean
 language plpgsql
@@ -2090,6 +2237,28 @@ end
 $$;
 comment on function preauth._move_account(text, text) is 'Puts an account, and all below it, under another parent (null: none). Open holds stay on the windows they were made on.';
 
+-- 040_internal/_my_reservations.sql
+create function preauth._my_reservations(account_id text, max_count integer, cursor text) returns jsonb
+language sql stable
+as $$
+  with page as (
+    select r, r.created_at, r.request_id, row_number() over (order by r.created_at desc, r.request_id desc) as place
+    from preauth.reservation as r
+    cross join lateral preauth._read_cursor(cursor) as c
+    where r.account_id = _my_reservations.account_id and r.created_at <= c.at
+      and (r.created_at, r.request_id) < (c.at, c.first_key)
+    order by r.created_at desc, r.request_id desc
+    limit max_count + 1
+  )
+  select jsonb_build_object(
+    'account_id', account_id,
+    'reservations', coalesce(jsonb_agg(preauth._decision_json(p.r, preauth._now()) order by p.place) filter (where p.place <= max_count), '[]'),
+    'next_cursor', case when count(*) > max_count then
+      max(preauth._cursor(p.created_at, p.request_id, account_id)) filter (where p.place = max_count) end)
+  from page as p
+$$;
+comment on function preauth._my_reservations(text, integer, text) is 'A page of an account''s reservations, newest first.';
+
 -- 040_internal/_next_window.sql
 create function preauth._next_window(
   scope text, budget_id bigint, policy jsonb, zone text, at timestamptz,
@@ -2264,6 +2433,19 @@ end
 $$;
 comment on function preauth._other_answer(preauth._ask, preauth._ruling, preauth._route[], preauth._slot[], bigint[], boolean, timestamptz) is
   'The answer to an item that was not authorized just now: refused, denied, or decided before.';
+
+-- 040_internal/_page_errors.sql
+create function preauth._page_errors(max_count integer, cursor text) returns jsonb
+language sql stable
+as $$
+  select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0), '[]')
+  from (values
+    ('max_count', case when max_count is null or max_count not between 1 and 500 then 'must be from 1 to 500' end),
+    ('cursor', case when (preauth._read_cursor(cursor)).at is null then 'must be the next_cursor of the page before' end)
+  ) as c (field, message)
+  where c.message is not null
+$$;
+comment on function preauth._page_errors(integer, text) is 'What is wrong with the paging of a list, as [{path, message}]; [] when nothing is.';
 
 -- 040_internal/_period_key.sql
 create function preauth._period_key(policy jsonb, local_start timestamp) returns text
@@ -2561,6 +2743,24 @@ as $$
   end
 $$;
 comment on function preauth._rate_limit_headers(text, bigint, bigint, timestamptz, timestamptz, timestamptz) is 'RateLimit-Policy and RateLimit of one budget window (IETF httpapi draft): q and r in the budget''s unit, w and t in seconds.';
+
+-- 040_internal/_read_cursor.sql
+create function preauth._read_cursor(cursor text, out at timestamptz, out first_key text, out second_key text)
+language plpgsql stable
+as $$
+declare
+  parts text[] := string_to_array(coalesce(cursor, 'infinity~~'), '~');
+begin
+  if cardinality(parts) = 3 then
+    at := parts[1]::timestamptz;
+    first_key := parts[2];
+    second_key := parts[3];
+  end if;
+exception when datetime_field_overflow or invalid_datetime_format or invalid_parameter_value then
+  return;
+end
+$$;
+comment on function preauth._read_cursor(text) is 'What preauth._cursor wrote; all null if it did not. A null cursor is the end of time, where a list that starts with the newest begins.';
 
 -- 040_internal/_record.sql
 create function preauth._record(asks preauth._ask[], rulings preauth._ruling[], lines preauth._line[], slots preauth._slot[], at timestamptz) returns integer[]
@@ -2865,12 +3065,18 @@ create function preauth._respond(answer preauth._answer) returns jsonb
 language plpgsql
 as $$
 begin
-  if current_setting('request.method', true) is not null then
-    perform set_config('response.status', answer.status::text, true);
-    perform set_config('response.headers', (
-      select coalesce(json_agg(json_build_object(h.key, h.value)), '[]') from json_each_text(answer.headers) as h)::text, true);
+  if coalesce(current_setting('request.method', true), '') = '' then
+    return answer.body::jsonb;
   end if;
-  return answer.body::jsonb;
+  perform set_config('response.status', answer.status::text, true);
+  perform set_config('response.headers', (
+    select json_agg(json_build_object(h.key, h.value))
+    from (
+      select * from json_each_text(answer.headers)
+      union all
+      select 'Content-Type', case when answer.status < 400 then 'application/json; charset=utf-8' else 'application/problem+json' end
+    ) as h)::text, true);
+  return preauth._with_client_error(answer.body::jsonb);
 end
 $$;
 comment on function preauth._respond(preauth._answer) is 'The body of a single call''s answer. Under PostgREST (which sets request.method) status and headers are set too.';
@@ -2888,6 +3094,21 @@ begin
 end
 $$;
 comment on function preauth._retire_budget(bigint, text, text) is 'A budget stops applying to new calls; its windows and what they hold stay.';
+
+-- 040_internal/_revoke_statements.sql
+create function preauth._revoke_statements() returns setof text
+language sql stable
+as $$
+  select distinct pg_catalog.format('revoke all on %s %s from %s', case t.class when 'view' then 'table' else t.class end, t.name,
+    case g.grantee when 0 then 'public' else pg_catalog.quote_ident(r.rolname) end)
+  from preauth._things() as t
+  cross join lateral pg_catalog.aclexplode(t.acl) as g
+  left join pg_catalog.pg_roles as r on r.oid = g.grantee
+  where (g.grantee = 0 or r.rolname in ('preauth_service', 'preauth_audit', 'anon', 'authenticated', 'service_role'))
+    and not (t.schema = 'preauth_api' and t.class in ('function', 'view') and coalesce(r.rolname = any (preauth._audience(t.short_name)), false))
+    and not (t.class = 'schema' and t.schema = 'preauth_api' and coalesce(r.rolname <> 'anon', false))
+$$;
+comment on function preauth._revoke_statements() is 'What takes from everyone, and from the roles that preauth._audience speaks of, each right that it does not give them.';
 
 -- 040_internal/_routes.sql
 create function preauth._routes(asks preauth._ask[], out routes preauth._route[], out opened text[])
@@ -3209,6 +3430,36 @@ $$;
 comment on function preauth._take(preauth._ask[]) is
   'Takes a batch of reserve or charge calls, numbered 1, 2, 3, …: find windows, lock them once in order, decide in order, record, answer.';
 
+-- 040_internal/_things.sql
+create function preauth._things() returns table (class text, schema text, name text, short_name text, owner oid, acl aclitem[])
+language sql stable
+as $$
+  with space as (
+    select n.oid, n.nspname, n.nspowner, n.nspacl from pg_catalog.pg_namespace as n where n.nspname in ('preauth', 'preauth_api')
+  )
+  select 'schema', s.nspname, pg_catalog.quote_ident(s.nspname), s.nspname, s.nspowner, coalesce(s.nspacl, pg_catalog.acldefault('n', s.nspowner))
+  from space as s
+  union all
+  select case c.relkind when 'v' then 'view' else 'table' end, s.nspname, pg_catalog.format('%I.%I', s.nspname, c.relname), c.relname, c.relowner,
+    coalesce(c.relacl, pg_catalog.acldefault('r', c.relowner))
+  from pg_catalog.pg_class as c
+  join space as s on s.oid = c.relnamespace
+  where c.relkind in ('r', 'p', 'v')
+  union all
+  select 'type', s.nspname, pg_catalog.format('%I.%I', s.nspname, t.typname), t.typname, t.typowner,
+    coalesce(t.typacl, pg_catalog.acldefault('T', t.typowner))
+  from pg_catalog.pg_type as t
+  join space as s on s.oid = t.typnamespace
+  where t.typtype in ('d', 'e', 'r') or t.typtype = 'c' and exists (select from pg_catalog.pg_class as c where c.oid = t.typrelid and c.relkind = 'c')
+  union all
+  select 'function', s.nspname, pg_catalog.format('%I.%I(%s)', s.nspname, p.proname, pg_catalog.pg_get_function_identity_arguments(p.oid)),
+    p.proname, p.proowner, coalesce(p.proacl, pg_catalog.acldefault('f', p.proowner))
+  from pg_catalog.pg_proc as p
+  join space as s on s.oid = p.pronamespace
+$$;
+comment on function preauth._things() is
+  'Every schema, table, view, type and function of the ledger, with its owner and who was granted what. Sequences belong to identity columns and go with their tables.';
+
 -- 040_internal/_time.sql
 create function preauth._time(instant timestamptz) returns text
 language sql stable
@@ -3498,6 +3749,19 @@ as $$
 $$;
 comment on function preauth._with_amounts(preauth._ask, jsonb) is 'The ask with its amounts written out.';
 
+-- 040_internal/_with_client_error.sql
+create function preauth._with_client_error(body jsonb) returns jsonb
+language sql stable
+as $$
+  select case
+    when body ? 'type' and jsonb_typeof(body -> 'status') = 'number' then body || jsonb_build_object(
+      'message', body -> 'detail', 'code', substring(body ->> 'type' from '[^/]*$'), 'details', body, 'hint', null)
+    else body
+  end
+$$;
+comment on function preauth._with_client_error(jsonb) is
+  'A problem with the members that PostgREST''s clients make an error of (message, code, details, hint): some of them drop all others, so details is the problem itself.';
+
 -- 040_internal/_with_retry_after.sql
 create function preauth._with_retry_after(headers json, denial jsonb) returns json
 language sql stable
@@ -3569,13 +3833,13 @@ language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
   if not preauth._is_within(account_id, within) then
-    return preauth._problem('forbidden', 'This key is bound to a subtree of accounts that this one is not in.');
+    return preauth._answered(preauth._problem('forbidden', 'This key is bound to a subtree of accounts that this one is not in.'));
   end if;
-  return coalesce(
+  return preauth._answered(coalesce(
     preauth._account_json(account_id) || jsonb_build_object('budgets', (
       select coalesce(jsonb_agg(preauth._budget_json(b) order by b.name), '[]')
       from preauth.budget as b where b.owner = 'account:' || account.account_id and b.retired_at is null and b.unit <> 'open_holds')),
-    preauth._problem('account_unknown', format('Account %s is not known.', account_id)));
+    preauth._problem('account_unknown', format('Account %s is not known.', account_id))));
 end
 $$;
 comment on function preauth_api.account(text, text) is 'An account with its own live budgets. within: the subtree the caller is bound to (null: any).';
@@ -3590,19 +3854,19 @@ declare
 begin
   select a.* into account from preauth.account as a where a.account_id = balance.account_id;
   if account.account_id is null and within is null then
-    return preauth._problem('account_unknown', format('Account %s is not known.', balance.account_id));
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', balance.account_id)));
   end if;
   if within is not null and not coalesce(within = any (account.path), false) then
-    return preauth._problem('forbidden', 'This key is bound to a subtree of accounts that this one is not in.');
+    return preauth._answered(preauth._problem('forbidden', 'This key is bound to a subtree of accounts that this one is not in.'));
   end if;
-  return jsonb_build_object(
+  return preauth._answered(jsonb_build_object(
     'account_id', account.account_id,
     'as_of', preauth._time(at),
     'windows', (
       select coalesce(jsonb_agg(
         preauth._balance_window(b.scope, b.zone, b.budget, audit or b.scope = account.account_id, at)
         order by b.step, (b.budget).model nulls last, (b.budget).unit = 'open_holds', (b.budget).name), '[]')
-      from preauth._budgets_of(account.path) as b));
+      from preauth._budgets_of(account.path) as b)));
 end
 $$;
 comment on function preauth_api.balance(text, boolean, text) is
@@ -3610,7 +3874,7 @@ comment on function preauth_api.balance(text, boolean, text) is
 
 -- 050_api/cancel.sql
 create function preauth_api.cancel(
-  request_id text,
+  request_id text default null,
   account_id text default null)
 returns jsonb
 language plpgsql security definer
@@ -3639,8 +3903,8 @@ comment on function preauth_api.cancel_many(jsonb, text[], text[]) is
 
 -- 050_api/charge.sql
 create function preauth_api.charge(
-  request_id text,
-  account_id text,
+  request_id text default null,
+  account_id text default null,
   amounts jsonb default null,
   model text default null,
   session_id text default null,
@@ -3680,16 +3944,16 @@ declare
   made preauth.api_key;
 begin
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   if account_id is not null and not exists (select from preauth.account as a where a.account_id = create_key.account_id) then
-    return preauth._problem('reference_unknown', format('There is no account %s.', account_id), '{"field": "account_id"}');
+    return preauth._answered(preauth._problem('reference_unknown', format('There is no account %s.', account_id), '{"field": "account_id"}'));
   end if;
   insert into preauth.api_key (key_id, name, role, account_id, key_hash, created_at)
   values ('key_' || replace(gen_random_uuid()::text, '-', ''), create_key.name, create_key.role, create_key.account_id, create_key.key_hash, preauth._now())
   returning * into made;
   perform preauth._log_change(actor, 'api_key', made.key_id, null, preauth._key_json(made), null);
-  return preauth._key_json(made);
+  return preauth._answered(preauth._key_json(made));
 end
 $$;
 comment on function preauth_api.create_key(text, text, bytea, text, text) is
@@ -3706,9 +3970,9 @@ begin
   where b.owner = 'account:' || delete_budget.account_id and b.name = delete_budget.name and b.unit <> 'open_holds' and b.retired_at is null
   for update;
   if live is null then
-    return preauth._problem('budget_unknown', format('Account %s has no budget %s.', account_id, name));
+    return preauth._answered(preauth._problem('budget_unknown', format('Account %s has no budget %s.', account_id, name)));
   end if;
-  return jsonb_build_object('account_id', account_id, 'name', name, 'retired_at', preauth._time(preauth._retire_budget(live, actor, reason)));
+  return preauth._answered(jsonb_build_object('account_id', account_id, 'name', name, 'retired_at', preauth._time(preauth._retire_budget(live, actor, reason))));
 end
 $$;
 comment on function preauth_api.delete_budget(text, text, text, text) is 'Retires an account''s own budget: it no longer applies, its history is kept.';
@@ -3736,7 +4000,7 @@ comment on function preauth_api.expire_due(integer) is
 
 -- 050_api/extend.sql
 create function preauth_api.extend(
-  request_id text,
+  request_id text default null,
   ttl_seconds integer default null,
   account_id text default null)
 returns jsonb
@@ -3787,12 +4051,48 @@ end
 $$;
 comment on function preauth_api.keys() is 'All keys, oldest first, revoked ones too.';
 
+-- 050_api/my_balance.sql
+create function preauth_api.my_balance() returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  account_id text := preauth._claimed_account();
+begin
+  if account_id is null then
+    return preauth._answered(preauth._problem('forbidden', 'The token names no account.'));
+  end if;
+  return preauth_api.balance(account_id => account_id, audit => false);
+end
+$$;
+comment on function preauth_api.my_balance() is
+  'The balance of the account that the caller''s JWT names (see preauth._claimed_account), for a signed-in user. 403 forbidden without one. No fill level of shared windows.';
+
+-- 050_api/my_reservations.sql
+create function preauth_api.my_reservations(max_count integer default 50, cursor text default null) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  account_id text := preauth._claimed_account();
+  errors jsonb := preauth._page_errors(max_count, cursor);
+begin
+  if account_id is null then
+    return preauth._answered(preauth._problem('forbidden', 'The token names no account.'));
+  end if;
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  return preauth._answered(preauth._my_reservations(account_id, max_count, cursor));
+end
+$$;
+comment on function preauth_api.my_reservations(integer, text) is
+  'What the account that the caller''s JWT names has asked for, newest first: {account_id, reservations, next_cursor}. max_count: 1 to 500. cursor: the next_cursor of the page before. 403 forbidden without an account.';
+
 -- 050_api/plan.sql
 create function preauth_api.plan(plan_id text) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return coalesce(preauth._plan_json(plan_id), preauth._problem('plan_unknown', format('There is no plan %s.', plan_id)));
+  return preauth._answered(coalesce(preauth._plan_json(plan_id), preauth._problem('plan_unknown', format('There is no plan %s.', plan_id))));
 end
 $$;
 comment on function preauth_api.plan(text) is 'A plan with its live budgets.';
@@ -3808,13 +4108,13 @@ declare
   wanted jsonb;
 begin
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   -- the tree is changed by one call at a time; decisions only read it
   lock table preauth.account in share row exclusive mode;
   problem := preauth._account_conflicts(account_id, body);
   if problem is not null then
-    return problem;
+    return preauth._answered(problem);
   end if;
   before := preauth._account_json(account_id);
   wanted := coalesce(before, '{"time_zone": "UTC", "status": "active"}') || body;
@@ -3830,7 +4130,7 @@ begin
   where a.account_id = put_account.account_id;
   perform preauth._put_max_open_holds(account_id, (wanted ->> 'max_open_holds')::integer, actor, body ->> 'reason');
   perform preauth._log_change(actor, 'account', account_id, before, preauth._account_json(account_id), body ->> 'reason');
-  return preauth._account_json(account_id);
+  return preauth._answered(preauth._account_json(account_id));
 end
 $$;
 comment on function preauth_api.put_account(text, jsonb, text) is
@@ -3851,13 +4151,13 @@ begin
     end if;
   end if;
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   perform from preauth.account as a where a.account_id = put_budget.account_id for no key update;
   if not found then
-    return preauth._problem('account_unknown', format('Account %s is not known.', put_budget.account_id));
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', put_budget.account_id)));
   end if;
-  return preauth._put_budget(null, account_id, budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason');
+  return preauth._answered(preauth._put_budget(null, account_id, budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason'));
 end
 $$;
 comment on function preauth_api.put_budget(text, text, jsonb, text) is
@@ -3872,7 +4172,7 @@ declare
   before jsonb;
 begin
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   insert into preauth.plan (plan_id, created_at) values (put_plan.plan_id, preauth._now()) on conflict do nothing;
   perform from preauth.plan as p where p.plan_id = put_plan.plan_id for update;
@@ -3888,7 +4188,7 @@ begin
   perform preauth._put_budget(put_plan.plan_id, null, n.budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason')
   from jsonb_array_elements(body -> 'budgets') as n (budget);
   perform preauth._log_change(actor, 'plan', plan_id, nullif(before -> 'budgets', '[]'), preauth._plan_json(plan_id) -> 'budgets', body ->> 'reason');
-  return preauth._plan_json(plan_id);
+  return preauth._answered(preauth._plan_json(plan_id));
 end
 $$;
 comment on function preauth_api.put_plan(text, jsonb, text) is
@@ -3896,7 +4196,7 @@ comment on function preauth_api.put_plan(text, jsonb, text) is
 
 -- 050_api/release.sql
 create function preauth_api.release(
-  request_id text,
+  request_id text default null,
   reason text default null,
   account_id text default null)
 returns jsonb
@@ -3934,9 +4234,9 @@ declare
 begin
   select * into found from preauth._locate(ask);
   if found.problem is not null then
-    return preauth._lifecycle_refusal(ask, found.problem);
+    return preauth._answered(preauth._lifecycle_refusal(ask, found.problem));
   end if;
-  return preauth._reservation_json(r, preauth._now())
+  return preauth._answered(preauth._reservation_json(r, preauth._now()))
   from preauth.reservation as r
   where r.request_id = reservation.request_id and r.account_id = found.account_id;
 end
@@ -3946,8 +4246,8 @@ comment on function preauth_api.reservation(text, text, text) is
 
 -- 050_api/reserve.sql
 create function preauth_api.reserve(
-  request_id text,
-  account_id text,
+  request_id text default null,
+  account_id text default null,
   amounts jsonb default null,
   model text default null,
   ttl_seconds integer default null,
@@ -3982,7 +4282,7 @@ comment on function preauth_api.reserve_many(jsonb, text[], text[]) is
 
 -- 050_api/resolve.sql
 create function preauth_api.resolve(
-  request_id text,
+  request_id text default null,
   action text default null,
   reason text default null,
   account_id text default null,
@@ -4012,6 +4312,16 @@ $$;
 comment on function preauth_api.resolve_many(jsonb, text[], text[]) is
   'Many resolve calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
+-- 050_api/revision.sql
+create function preauth_api.revision() returns text
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (select v.version_num from preauth.alembic_version as v);
+end
+$$;
+comment on function preauth_api.revision() is 'The revision of the schema, for a service that asks whether it fits.';
+
 -- 050_api/revoke_key.sql
 create function preauth_api.revoke_key(key_id text, actor text default null) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -4022,18 +4332,18 @@ declare
 begin
   select k.* into before from preauth.api_key as k where k.key_id = revoke_key.key_id for update;
   if before.key_id is null then
-    return preauth._problem('key_unknown', format('There is no key %s.', revoke_key.key_id));
+    return preauth._answered(preauth._problem('key_unknown', format('There is no key %s.', revoke_key.key_id)));
   end if;
   update preauth.api_key as k set revoked_at = coalesce(k.revoked_at, preauth._now()) where k.key_id = revoke_key.key_id returning k.* into after;
   perform preauth._log_change(actor, 'api_key', after.key_id, preauth._key_json(before), preauth._key_json(after), null);
-  return preauth._key_json(after);
+  return preauth._answered(preauth._key_json(after));
 end
 $$;
 comment on function preauth_api.revoke_key(text, text) is 'Stops a key from working; again, nothing changes.';
 
 -- 050_api/settle.sql
 create function preauth_api.settle(
-  request_id text,
+  request_id text default null,
   amounts jsonb default null,
   account_id text default null,
   provider_request_id text default null,
@@ -4079,10 +4389,7 @@ $$;
 comment on function preauth_api.verify() is 'Recomputes the whole ledger from its rows, from one snapshot, and returns each mismatch: none, or a page for the owner.';
 
 -- 090_grants.sql
--- Functions are executable by everyone until that is taken away.
-revoke all on all functions in schema preauth from public;
-revoke all on all functions in schema preauth_api from public;
-revoke all on schema preauth from public;
-revoke all on schema preauth_api from public;
+select preauth._lock_down();
 
+insert into preauth.alembic_version (version_num) values ('0002');
 commit;

@@ -248,7 +248,7 @@ _ANSWER = (
     " then (a ->> 'status')::integer else 200 end, a::text from preauth_api.{} as a"
 )
 
-_REVISION = "select version_num from preauth.alembic_version"
+_REVISION = "select preauth_api.revision()"
 
 
 def _session(settings: Settings) -> dict[str, str]:

@@ -21,7 +21,7 @@ class Thing(NamedTuple):
 
 Catalog = dict[Thing, str]
 """Every schema, type, table, column, constraint, index, function, view, trigger, row security flag,
-policy, grant, default privilege and comment, with a text that is equal when the thing is.
+policy, owner, grant, default privilege and comment, with a text that is equal when the thing is.
 The order of a table's columns is not compared: a column that is added later comes last."""
 
 

@@ -119,6 +119,9 @@ select 'policy', format('%%s.%%I', name, polname),
 from relation join pg_policy on polrelid = relation.oid
 
 union all
+select 'owner', format('%%s %%s', what, name), pg_get_userbyid(owner)::text, 0 from grantable
+
+union all
 select 'grant', format('%%s %%s %%s %%s', what, g.name, a.privilege_type, coalesce(quote_ident(r.rolname), 'public')),
        format('grant %%s on %%s %%s to %%s%%s', lower(a.privilege_type), what, g.name, coalesce(quote_ident(r.rolname), 'public'),
               case when a.is_grantable then ' with grant option' else '' end), 0

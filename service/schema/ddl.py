@@ -154,7 +154,7 @@ def _about_what_is_there(changed: list[Difference], after: Catalog) -> list[Diff
 
 def _names(thing: Thing) -> tuple[str, ...]:
     """How grants and comments may call it."""
-    if thing.kind in {"grant", "comment"}:
+    if thing.kind in {"grant", "comment", "owner"}:
         return ()
     owner, _, part = thing.name.rpartition(".")
     return (f"{part} on {owner}",) if thing.kind == "constraint" else (thing.name,)

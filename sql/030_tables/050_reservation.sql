@@ -20,6 +20,7 @@ create table preauth.reservation (
   constraint reservation_settled_says_what check (state <> 'settled' or closure is not null)
 );
 create index reservation_due on preauth.reservation (expires_at) where state in ('authorized', 'cancellation_requested');
+create index reservation_of_account on preauth.reservation (account_id, created_at);
 alter table preauth.reservation enable row level security;
 comment on table preauth.reservation is 'Every decision, authorized or denied, keyed by (request_id, account_id). The row itself is the first event of its timeline.';
 comment on column preauth.reservation.request_id is 'The caller''s idempotency key, unique within the account.';

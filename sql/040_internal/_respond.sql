@@ -2,12 +2,18 @@ create function preauth._respond(answer preauth._answer) returns jsonb
 language plpgsql
 as $$
 begin
-  if current_setting('request.method', true) is not null then
-    perform set_config('response.status', answer.status::text, true);
-    perform set_config('response.headers', (
-      select coalesce(json_agg(json_build_object(h.key, h.value)), '[]') from json_each_text(answer.headers) as h)::text, true);
+  if coalesce(current_setting('request.method', true), '') = '' then
+    return answer.body::jsonb;
   end if;
-  return answer.body::jsonb;
+  perform set_config('response.status', answer.status::text, true);
+  perform set_config('response.headers', (
+    select json_agg(json_build_object(h.key, h.value))
+    from (
+      select * from json_each_text(answer.headers)
+      union all
+      select 'Content-Type', case when answer.status < 400 then 'application/json; charset=utf-8' else 'application/problem+json' end
+    ) as h)::text, true);
+  return preauth._with_client_error(answer.body::jsonb);
 end
 $$;
 comment on function preauth._respond(preauth._answer) is 'The body of a single call''s answer. Under PostgREST (which sets request.method) status and headers are set too.';

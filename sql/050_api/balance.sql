@@ -7,19 +7,19 @@ declare
 begin
   select a.* into account from preauth.account as a where a.account_id = balance.account_id;
   if account.account_id is null and within is null then
-    return preauth._problem('account_unknown', format('Account %s is not known.', balance.account_id));
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', balance.account_id)));
   end if;
   if within is not null and not coalesce(within = any (account.path), false) then
-    return preauth._problem('forbidden', 'This key is bound to a subtree of accounts that this one is not in.');
+    return preauth._answered(preauth._problem('forbidden', 'This key is bound to a subtree of accounts that this one is not in.'));
   end if;
-  return jsonb_build_object(
+  return preauth._answered(jsonb_build_object(
     'account_id', account.account_id,
     'as_of', preauth._time(at),
     'windows', (
       select coalesce(jsonb_agg(
         preauth._balance_window(b.scope, b.zone, b.budget, audit or b.scope = account.account_id, at)
         order by b.step, (b.budget).model nulls last, (b.budget).unit = 'open_holds', (b.budget).name), '[]')
-      from preauth._budgets_of(account.path) as b));
+      from preauth._budgets_of(account.path) as b)));
 end
 $$;
 comment on function preauth_api.balance(text, boolean, text) is

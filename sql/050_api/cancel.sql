@@ -1,5 +1,5 @@
 create function preauth_api.cancel(
-  request_id text,
+  request_id text default null,
   account_id text default null)
 returns jsonb
 language plpgsql security definer

@@ -1,6 +1,6 @@
 create function preauth_api.charge(
-  request_id text,
-  account_id text,
+  request_id text default null,
+  account_id text default null,
   amounts jsonb default null,
   model text default null,
   session_id text default null,

@@ -6,16 +6,16 @@ declare
   made preauth.api_key;
 begin
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   if account_id is not null and not exists (select from preauth.account as a where a.account_id = create_key.account_id) then
-    return preauth._problem('reference_unknown', format('There is no account %s.', account_id), '{"field": "account_id"}');
+    return preauth._answered(preauth._problem('reference_unknown', format('There is no account %s.', account_id), '{"field": "account_id"}'));
   end if;
   insert into preauth.api_key (key_id, name, role, account_id, key_hash, created_at)
   values ('key_' || replace(gen_random_uuid()::text, '-', ''), create_key.name, create_key.role, create_key.account_id, create_key.key_hash, preauth._now())
   returning * into made;
   perform preauth._log_change(actor, 'api_key', made.key_id, null, preauth._key_json(made), null);
-  return preauth._key_json(made);
+  return preauth._answered(preauth._key_json(made));
 end
 $$;
 comment on function preauth_api.create_key(text, text, bytea, text, text) is

@@ -8,9 +8,9 @@ begin
   where b.owner = 'account:' || delete_budget.account_id and b.name = delete_budget.name and b.unit <> 'open_holds' and b.retired_at is null
   for update;
   if live is null then
-    return preauth._problem('budget_unknown', format('Account %s has no budget %s.', account_id, name));
+    return preauth._answered(preauth._problem('budget_unknown', format('Account %s has no budget %s.', account_id, name)));
   end if;
-  return jsonb_build_object('account_id', account_id, 'name', name, 'retired_at', preauth._time(preauth._retire_budget(live, actor, reason)));
+  return preauth._answered(jsonb_build_object('account_id', account_id, 'name', name, 'retired_at', preauth._time(preauth._retire_budget(live, actor, reason))));
 end
 $$;
 comment on function preauth_api.delete_budget(text, text, text, text) is 'Retires an account''s own budget: it no longer applies, its history is kept.';

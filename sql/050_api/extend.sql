@@ -1,5 +1,5 @@
 create function preauth_api.extend(
-  request_id text,
+  request_id text default null,
   ttl_seconds integer default null,
   account_id text default null)
 returns jsonb

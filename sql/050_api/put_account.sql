@@ -8,13 +8,13 @@ declare
   wanted jsonb;
 begin
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   -- the tree is changed by one call at a time; decisions only read it
   lock table preauth.account in share row exclusive mode;
   problem := preauth._account_conflicts(account_id, body);
   if problem is not null then
-    return problem;
+    return preauth._answered(problem);
   end if;
   before := preauth._account_json(account_id);
   wanted := coalesce(before, '{"time_zone": "UTC", "status": "active"}') || body;
@@ -30,7 +30,7 @@ begin
   where a.account_id = put_account.account_id;
   perform preauth._put_max_open_holds(account_id, (wanted ->> 'max_open_holds')::integer, actor, body ->> 'reason');
   perform preauth._log_change(actor, 'account', account_id, before, preauth._account_json(account_id), body ->> 'reason');
-  return preauth._account_json(account_id);
+  return preauth._answered(preauth._account_json(account_id));
 end
 $$;
 comment on function preauth_api.put_account(text, jsonb, text) is

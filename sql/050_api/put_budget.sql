@@ -12,13 +12,13 @@ begin
     end if;
   end if;
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   perform from preauth.account as a where a.account_id = put_budget.account_id for no key update;
   if not found then
-    return preauth._problem('account_unknown', format('Account %s is not known.', put_budget.account_id));
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', put_budget.account_id)));
   end if;
-  return preauth._put_budget(null, account_id, budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason');
+  return preauth._answered(preauth._put_budget(null, account_id, budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason'));
 end
 $$;
 comment on function preauth_api.put_budget(text, text, jsonb, text) is

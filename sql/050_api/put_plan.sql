@@ -6,7 +6,7 @@ declare
   before jsonb;
 begin
   if errors <> '[]' then
-    return preauth._malformed(errors);
+    return preauth._answered(preauth._malformed(errors));
   end if;
   insert into preauth.plan (plan_id, created_at) values (put_plan.plan_id, preauth._now()) on conflict do nothing;
   perform from preauth.plan as p where p.plan_id = put_plan.plan_id for update;
@@ -20,7 +20,7 @@ begin
   perform preauth._put_budget(put_plan.plan_id, null, n.budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason')
   from jsonb_array_elements(body -> 'budgets') as n (budget);
   perform preauth._log_change(actor, 'plan', plan_id, nullif(before -> 'budgets', '[]'), preauth._plan_json(plan_id) -> 'budgets', body ->> 'reason');
-  return preauth._plan_json(plan_id);
+  return preauth._answered(preauth._plan_json(plan_id));
 end
 $$;
 comment on function preauth_api.put_plan(text, jsonb, text) is

@@ -7,9 +7,9 @@ declare
 begin
   select * into found from preauth._locate(ask);
   if found.problem is not null then
-    return preauth._lifecycle_refusal(ask, found.problem);
+    return preauth._answered(preauth._lifecycle_refusal(ask, found.problem));
   end if;
-  return preauth._reservation_json(r, preauth._now())
+  return preauth._answered(preauth._reservation_json(r, preauth._now()))
   from preauth.reservation as r
   where r.request_id = reservation.request_id and r.account_id = found.account_id;
 end

@@ -1,5 +1,5 @@
 create function preauth_api.resolve(
-  request_id text,
+  request_id text default null,
   action text default null,
   reason text default null,
   account_id text default null,

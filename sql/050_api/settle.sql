@@ -1,5 +1,5 @@
 create function preauth_api.settle(
-  request_id text,
+  request_id text default null,
   amounts jsonb default null,
   account_id text default null,
   provider_request_id text default null,

@@ -6,7 +6,7 @@ import pytest
 from service.freeze import checksums
 from service.migrate import at_head, upgrade
 from service.paths import MIGRATIONS, SQL
-from service.schema import bundle_text, catalog_of, differences
+from service.schema import bundle_text, catalog_of, differences, upgrade_text
 from tests.support import databases
 
 VERSION_TABLE = "preauth.alembic_version"
@@ -22,7 +22,7 @@ def catalog(cluster, schema):
     return {thing: text for thing, text in things.items() if VERSION_TABLE not in str(thing)}
 
 
-@pytest.mark.parametrize("schema", ["head", "bundle"])
+@pytest.mark.parametrize("schema", ["head", "bundle", "upgraded"])
 def test_the_catalog_equals_the_one_built_from_sql(cluster, schema):
     assert differences(catalog(cluster, schema), catalog(cluster, "sql")) == []
 
@@ -52,6 +52,10 @@ def test_the_comparison_sees_a_changed_function_a_lost_check_and_a_grant(cluster
 
 def test_the_bundle_in_the_repository_is_the_one_sql_makes():
     assert (SQL / "bundle.sql").read_text() == bundle_text()
+
+
+def test_the_upgrade_in_the_repository_is_the_one_the_migrations_make():
+    assert (SQL / "upgrade.sql").read_text() == upgrade_text()
 
 
 def test_frozen_migrations_are_as_they_were_frozen():

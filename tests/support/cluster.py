@@ -1,4 +1,7 @@
-"""The PostgreSQL cluster of a test run, started through the product's own launcher."""
+"""The PostgreSQL cluster of a test run, started through the product's own launcher.
+
+It has Supabase's roles; tests/schema/test_roles.py has clusters without them.
+"""
 
 import os
 import tempfile
@@ -6,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from service.postgres import PostgresServer
+from tests.support.supabase import make_roles
 
 __all__ = ["Cluster"]
 
@@ -38,6 +42,7 @@ class Cluster:
             directory.name, os.environ.get("PREAUTH_TEST_PG_BIN") or None, options=OPTIONS
         )
         server.start()
+        make_roles(server.dsn_for("postgres"))
         return cls(server.dsn_for(PLACEHOLDER), server, directory)
 
     def stop(self) -> None:

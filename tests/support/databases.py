@@ -14,7 +14,12 @@ from tests.support.cluster import Cluster
 __all__ = ["DEFAULT_SCHEMA", "mismatches", "template", "temporary"]
 
 DEFAULT_SCHEMA = os.environ.get("PREAUTH_TEST_SCHEMA", "sql")
-BUILDERS = {"sql": schemas.from_sql, "head": schemas.from_migrations, "bundle": schemas.from_bundle}
+BUILDERS = {
+    "sql": schemas.from_sql,
+    "head": schemas.from_migrations,
+    "bundle": schemas.from_bundle,
+    "upgraded": schemas.upgraded,
+}
 BUILD_LOCK = 5_040_001
 FIND = "select 1 from pg_database where datname = %s"
 

@@ -1,12 +1,24 @@
-"""The three ways to get the ledger into an empty database."""
+"""The ways to get the ledger into an empty database."""
 
 import psycopg
 
 from service.migrate import upgrade
-from service.paths import SQL
+from service.paths import MIGRATIONS, SQL
 from service.schema import load
 
-__all__ = ["from_bundle", "from_migrations", "from_sql"]
+__all__ = [
+    "earlier_bundle",
+    "from_bundle",
+    "from_migrations",
+    "from_sql",
+    "upgraded",
+    "with_upgrade",
+]
+
+ALEMBIC_TABLE = """
+create table if not exists preauth.alembic_version (
+  version_num varchar(32) not null, constraint alembic_version_pkc primary key (version_num))
+"""
 
 
 def from_sql(url: str) -> None:
@@ -24,3 +36,32 @@ def from_bundle(url: str) -> None:
 def from_migrations(url: str) -> None:
     """Build it as ``preauth migrate`` does."""
     upgrade(url)
+
+
+def upgraded(url: str) -> None:
+    """Build it from the first bundle there was, and ``sql/upgrade.sql``."""
+    earlier_bundle(url, "0001")
+    with_upgrade(url)
+
+
+def with_upgrade(url: str) -> None:
+    """Bring what an earlier bundle made to this release."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute((SQL / "upgrade.sql").read_bytes())
+
+
+def earlier_bundle(url: str, revision: str) -> None:
+    """Build what the bundle of a revision built: its frozen texts, without alembic.
+
+    The first one did not record its revision.
+    """
+    texts = sorted((MIGRATIONS / "sql").glob("*.sql"))
+    with psycopg.connect(url) as connection:
+        connection.execute("set local check_function_bodies = off")
+        for text in texts:
+            if text.name[:4] <= revision:
+                if text.name[:4] > "0001":
+                    connection.execute(ALEMBIC_TABLE)
+                connection.execute(text.read_bytes())
+        if revision > "0001":
+            connection.execute("insert into preauth.alembic_version values (%s)", [revision])
