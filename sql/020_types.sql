@@ -17,15 +17,15 @@ comment on type preauth._ask is
 
 create type preauth._route as (
   account_id text,
-  model text,
   path text[],
   suspended text,
   window_ids bigint[],
   units text[],
-  hard boolean[]
+  hard boolean[],
+  models text[]
 );
 comment on type preauth._route is
-  'The budget windows that apply to one (account, model), in the order of checking. suspended: the suspended account on the path, if any.';
+  'The budget windows that a spend of one account on one model must fit, in the order of checking; models: the model each counts, null for all. suspended: the suspended account on the path, if any.';
 
 create type preauth._slot as (
   window_id bigint,
@@ -39,10 +39,11 @@ create type preauth._slot as (
   settled bigint,
   starts_at timestamptz,
   ends_at timestamptz,
-  on_expiry text
+  on_expiry text,
+  trails interval
 );
 comment on type preauth._slot is
-  'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; preauth._most_counted() where nothing else bounds it); next_capacity: the same of the next window.';
+  'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; preauth._most_counted() where nothing else bounds it); next_capacity: the same of the next window. trails: the whole period of a rolling window; null for others.';
 
 create type preauth._line as (
   n integer,
@@ -70,26 +71,32 @@ create type preauth._ruling as (
   required bigint,
   available bigint,
   detail text,
-  denial jsonb
+  denial jsonb,
+  on_expiry text
 );
 comment on type preauth._ruling is
-  'What was decided for item n. verdict: authorized, a denial reason, a refusal code, or recorded (decided before). option_no: 0 is the request itself, k its k-th alternative. slot, required, available: of the line that could not be covered.';
+  'What was decided for item n. verdict: authorized, a denial reason, a refusal code, or recorded (decided before). option_no: 0 is the request itself, k its k-th alternative. slot, required, available: of the line that could not be covered. on_expiry: the strictest policy of what is held, null when nothing is.';
 
 create type preauth._closing as (
   request_id text,
   account_id text,
   position smallint,
+  window_id bigint,
   next_state text,
   settled_amount bigint
 );
-comment on type preauth._closing is 'A wish to move a hold line to next_state (settled, released, lapsed), settled_amount spent (null unless settled).';
+comment on type preauth._closing is 'A wish to move a hold line, on its window, to next_state (settled, released, lapsed), settled_amount spent (null unless settled).';
 
 create type preauth._closed as (
   request_id text,
   account_id text,
   position smallint,
   window_id bigint,
-  was text,
+  scope text,
+  budget text,
+  unit text,
+  window_key text,
+  state text,
   late boolean,
   amount bigint,
   settled_amount bigint,
@@ -97,7 +104,20 @@ create type preauth._closed as (
   reserved_after bigint,
   limit_after bigint
 );
-comment on type preauth._closed is 'A hold line as it was closed, with its window''s figures just after. late: its hold had been given back, or had lapsed.';
+comment on type preauth._closed is 'A hold line as it was closed, with its window and the window''s figures just after. late: its hold had been given back, or had lapsed.';
+
+create type preauth._holding as (
+  place integer,
+  position smallint,
+  window_id bigint,
+  unit text,
+  overage text,
+  amount bigint,
+  state text,
+  lapses_at timestamptz,
+  window_settled bigint
+);
+comment on type preauth._holding is 'A hold line of the reservation at a place in a batch, and what a settlement must know of its budget and window.';
 
 create type preauth._answer as (
   n integer,
@@ -107,3 +127,18 @@ create type preauth._answer as (
   root text
 );
 comment on type preauth._answer is 'The outcome of item n: HTTP status, headers (name to value), body; the root of the account''s tree where it was looked up.';
+
+create type preauth._tally as (
+  window_id bigint,
+  scope text,
+  budget text,
+  unit text,
+  window_key text,
+  limit_amount bigint,
+  settled bigint,
+  reserved bigint,
+  freed bigint,
+  spent bigint,
+  notable_from bigint
+);
+comment on type preauth._tally is 'A locked window while lines of it are closed: its figures before, and what was freed of reserved and spent into settled since. notable_from: what settled must reach for the spend to be noted (preauth._note_spend); null: no spend is.';

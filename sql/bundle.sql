@@ -63,15 +63,15 @@ comment on type preauth._ask is
 
 create type preauth._route as (
   account_id text,
-  model text,
   path text[],
   suspended text,
   window_ids bigint[],
   units text[],
-  hard boolean[]
+  hard boolean[],
+  models text[]
 );
 comment on type preauth._route is
-  'The budget windows that apply to one (account, model), in the order of checking. suspended: the suspended account on the path, if any.';
+  'The budget windows that a spend of one account on one model must fit, in the order of checking; models: the model each counts, null for all. suspended: the suspended account on the path, if any.';
 
 create type preauth._slot as (
   window_id bigint,
@@ -116,26 +116,32 @@ create type preauth._ruling as (
   required bigint,
   available bigint,
   detail text,
-  denial jsonb
+  denial jsonb,
+  on_expiry text
 );
 comment on type preauth._ruling is
-  'What was decided for item n. verdict: authorized, a denial reason, a refusal code, or recorded (decided before). option_no: 0 is the request itself, k its k-th alternative. slot, required, available: of the line that could not be covered.';
+  'What was decided for item n. verdict: authorized, a denial reason, a refusal code, or recorded (decided before). option_no: 0 is the request itself, k its k-th alternative. slot, required, available: of the line that could not be covered. on_expiry: the strictest policy of what is held, null when nothing is.';
 
 create type preauth._closing as (
   request_id text,
   account_id text,
   position smallint,
+  window_id bigint,
   next_state text,
   settled_amount bigint
 );
-comment on type preauth._closing is 'A wish to move a hold line to next_state (settled, released, lapsed), settled_amount spent (null unless settled).';
+comment on type preauth._closing is 'A wish to move a hold line, on its window, to next_state (settled, released, lapsed), settled_amount spent (null unless settled).';
 
 create type preauth._closed as (
   request_id text,
   account_id text,
   position smallint,
   window_id bigint,
-  was text,
+  scope text,
+  budget text,
+  unit text,
+  window_key text,
+  state text,
   late boolean,
   amount bigint,
   settled_amount bigint,
@@ -143,7 +149,20 @@ create type preauth._closed as (
   reserved_after bigint,
   limit_after bigint
 );
-comment on type preauth._closed is 'A hold line as it was closed, with its window''s figures just after. late: its hold had been given back, or had lapsed.';
+comment on type preauth._closed is 'A hold line as it was closed, with its window and the window''s figures just after. late: its hold had been given back, or had lapsed.';
+
+create type preauth._holding as (
+  place integer,
+  position smallint,
+  window_id bigint,
+  unit text,
+  overage text,
+  amount bigint,
+  state text,
+  lapses_at timestamptz,
+  window_settled bigint
+);
+comment on type preauth._holding is 'A hold line of the reservation at a place in a batch, and what a settlement must know of its budget and window.';
 
 create type preauth._answer as (
   n integer,
@@ -153,6 +172,20 @@ create type preauth._answer as (
   root text
 );
 comment on type preauth._answer is 'The outcome of item n: HTTP status, headers (name to value), body; the root of the account''s tree where it was looked up.';
+
+create type preauth._tally as (
+  window_id bigint,
+  scope text,
+  budget text,
+  unit text,
+  window_key text,
+  limit_amount bigint,
+  settled bigint,
+  reserved bigint,
+  freed bigint,
+  spent bigint
+);
+comment on type preauth._tally is 'A locked window while lines of it are closed: its figures before, and what was freed of reserved and spent into settled since.';
 
 -- 030_tables/000_alembic_version.sql
 -- Alembic makes it too, before the first revision: the two must be the same.
@@ -259,6 +292,20 @@ comment on column preauth.budget.on_expiry is 'When a hold''s time passes: keep 
 comment on column preauth.budget.created_at is 'When this row began to apply.';
 comment on column preauth.budget.retired_at is 'When it stopped applying; null while live.';
 
+-- 030_tables/035_configuration.sql
+-- One row. Statement triggers on what decides which budgets apply raise the version, so that no function can forget to.
+create table preauth.configuration (
+  is_only boolean not null default true,
+  version bigint not null,
+  constraint configuration_pkey primary key (is_only),
+  constraint configuration_has_one_row check (is_only)
+);
+alter table preauth.configuration enable row level security;
+insert into preauth.configuration (version) values (1);
+comment on table preauth.configuration is 'The one row that says which version of accounts and budgets is in force.';
+comment on column preauth.configuration.is_only is 'True: there is no second row.';
+comment on column preauth.configuration.version is 'Raised with every change of an account or a budget; a route of another version does not hold.';
+
 -- 030_tables/040_budget_window.sql
 -- Half-empty pages and no index on the counters: every movement is a HOT update.
 create table preauth.budget_window (
@@ -273,6 +320,7 @@ create table preauth.budget_window (
   time_zone text not null,
   initial_limit_amount bigint,
   limit_amount bigint,
+  overdraft_amount bigint,
   settled bigint not null default 0,
   reserved bigint not null default 0,
   constraint budget_window_pkey primary key (window_id, account_id),
@@ -281,9 +329,11 @@ create table preauth.budget_window (
   constraint budget_window_runs_forward check (starts_at < ends_at),
   constraint budget_window_reserved_range check (reserved between 0 and 2000000000000000000),
   constraint budget_window_settled_range check (settled between -7000000000000000000 and 7000000000000000000),
-  constraint budget_window_limit_range check (limit_amount between 0 and 9007199254740991)
+  constraint budget_window_limit_range check (limit_amount between 0 and 9007199254740991),
+  constraint budget_window_overdraft_range check (overdraft_amount between 0 and 9007199254740991)
 ) with (fillfactor = 50);
-create index budget_window_of_budget on preauth.budget_window (budget_id, ends_at);
+-- ends_at first: a decision looks windows up by account, budget and start, and must never be planned through this one.
+create index budget_window_current on preauth.budget_window (ends_at, budget_id);
 alter table preauth.budget_window enable row level security;
 comment on table preauth.budget_window is 'One period of one budget for one account, made at first use. available = limit_amount - settled - reserved.';
 comment on column preauth.budget_window.window_id is 'Surrogate key that hold lines refer to.';
@@ -297,8 +347,37 @@ comment on column preauth.budget_window.ends_at is 'First instant after; infinit
 comment on column preauth.budget_window.time_zone is 'The zone the bounds were computed in.';
 comment on column preauth.budget_window.initial_limit_amount is 'The limit the window was made with, in the budget''s unit; null: unlimited.';
 comment on column preauth.budget_window.limit_amount is 'The limit now, in the budget''s unit; null: unlimited. Changed within the window only with a limit_changed usage event.';
+comment on column preauth.budget_window.overdraft_amount is 'How far above the limit settled + reserved may reach, in the budget''s unit: its budget''s, kept here so that a decision reads one row; null: it only observes.';
 comment on column preauth.budget_window.settled is 'Spent, in the budget''s unit. Can exceed the limit by late charges and overages; bounded so that no sum of figures overflows.';
 comment on column preauth.budget_window.reserved is 'Held by open hold lines, in the budget''s unit.';
+
+-- 030_tables/045_route.sql
+-- Worked out from accounts, budgets and windows, and kept so that a decision looks up one row instead of joining four tables.
+create table preauth.route (
+  account_id text not null,
+  version bigint not null,
+  valid_from timestamptz not null,
+  valid_until timestamptz not null,
+  path text[] not null,
+  suspended text,
+  window_ids bigint[] not null,
+  units text[] not null,
+  hard boolean[] not null,
+  models text[] not null,
+  constraint route_pkey primary key (account_id)
+);
+alter table preauth.route enable row level security;
+comment on table preauth.route is 'Which budget windows a spend of an account must fit, as worked out last. It holds while the configuration has its version, from valid_from until valid_until; else it is worked out again.';
+comment on column preauth.route.account_id is 'The account that spends.';
+comment on column preauth.route.version is 'Version of the configuration it was worked out from.';
+comment on column preauth.route.valid_from is 'The latest start of its windows.';
+comment on column preauth.route.valid_until is 'The earliest end of its windows.';
+comment on column preauth.route.path is 'The account''s path.';
+comment on column preauth.route.suspended is 'The suspended account on the path, deepest first; null: none.';
+comment on column preauth.route.window_ids is 'Current windows in the order of checking, for every model; null where not made yet.';
+comment on column preauth.route.units is 'The unit of each budget.';
+comment on column preauth.route.hard is 'Whether each budget is hard.';
+comment on column preauth.route.models is 'The model each budget counts; null: all.';
 
 -- 030_tables/050_reservation.sql
 create table preauth.reservation (
@@ -677,38 +756,69 @@ $$;
 comment on function preauth._applicable_budgets(text[], text) is
   'The budgets that a spend of the account at path[1] on a model must fit, in the order of checking: leaf account first, then each ancestor; a budget for one model before a budget for all.';
 
+-- 040_internal/_are_made.sql
+create function preauth._are_made(routes preauth._route[]) returns boolean
+language plpgsql stable
+as $$
+begin
+  for k in 1 .. cardinality(routes) loop
+    if routes[k].account_id is null or array_position(routes[k].window_ids, null) is not null then
+      return false;
+    end if;
+  end loop;
+  return true;
+end
+$$;
+comment on function preauth._are_made(preauth._route[]) is 'Whether every route was found and every window on it is made.';
+
+-- 040_internal/_are_plain_amounts.sql
+create function preauth._are_plain_amounts(value jsonb) returns boolean
+language sql immutable
+as $$
+  select coalesce(
+    value::text ~ '^\{"[a-z][a-z0-9_]*": [0-9]+(, "[a-z][a-z0-9_]*": [0-9]+)*\}$'
+    and (length(value::text) <= 38 or value::text !~ '[a-z0-9_]{33}' and value::text !~ '(,[^,]*){16}')
+    and not value @? '$.* ? (@ > 9007199254740991)', false)
+$$;
+comment on function preauth._are_plain_amounts(jsonb) is
+  'Whether a JSON value is well-formed {unit: amount}. Short text has no unit of more than 32 characters and no 16 units, so that the dear patterns need not look.';
+
+-- 040_internal/_as_closed.sql
+create function preauth._as_closed(line preauth.hold_line, closing preauth._closing, tally preauth._tally, late boolean) returns preauth._closed
+language sql stable
+as $$
+  select row(line.request_id, line.account_id, line.position, line.window_id, tally.scope, tally.budget, tally.unit, tally.window_key,
+    closing.next_state, late, line.amount, closing.settled_amount,
+    tally.settled + tally.spent, tally.reserved - tally.freed, tally.limit_amount)::preauth._closed
+$$;
+comment on function preauth._as_closed(preauth.hold_line, preauth._closing, preauth._tally, boolean) is 'A line that is closed, its window''s figures being what its tally says.';
+
 -- 040_internal/_asks.sql
+-- A loop of simple expressions: what a query costs to begin, it costs in all for ten items.
 create function preauth._asks(call text, items jsonb, actors text[], within text[]) returns preauth._ask[]
 language plpgsql stable
 as $$
+declare
+  asks preauth._ask[] := array[]::preauth._ask[];
+  item jsonb;
+  errors jsonb;
 begin
   if jsonb_typeof(items) is distinct from 'array' or jsonb_array_length(items) not between 1 and 512 then
     perform preauth._raise('PA001', 'items must be a JSON array of 1 to 512 items');
   end if;
-  return array(
-    select row(
-      i.n, call, i.request_id, i.account_id,
-      case when i.errors is null then preauth._normal_body(call, i.item) end,
-      coalesce(actors[i.n], session_user), within[i.n],
-      i.errors is null and coalesce((i.item ->> 'dry_run')::boolean, false),
-      i.errors is null and row_number() over (partition by i.errors is null, i.request_id, i.account_id order by i.n) > 1,
-      i.errors)::preauth._ask
-    from (
-      select a.ordinality::integer as n, a.value as item, a.value ->> 'request_id' as request_id, a.value ->> 'account_id' as account_id,
-        case when not coalesce(plain.fields and a.value ?& preauth._required_fields(call) and preauth._amounts_presence_errors(call, a.value) = '[]', false)
-          then preauth._shape_errors(call, a.value) end as errors
-      from jsonb_array_elements(items) with ordinality as a
-      cross join lateral (
-        select bool_and(preauth._is_plain(call, f.key, f.value, u.key, u.value)) and count(u.key) <= 16 as fields
-        from jsonb_each(case when jsonb_typeof(a.value) = 'object' then a.value end) as f
-        left join lateral jsonb_each(case when f.key = 'amounts' and jsonb_typeof(f.value) = 'object' then f.value end) as u on true
-      ) as plain
-      offset 0  -- so that each item is looked at once
-    ) as i
-    order by i.n);
+  for n in 1 .. jsonb_array_length(items) loop
+    item := items -> (n - 1);
+    errors := case when preauth._is_plain(call, item) then null else preauth._shape_errors(call, item) end;
+    asks[n] := row(n, call, item ->> 'request_id', item ->> 'account_id',
+      case when errors is null then preauth._normal_body(call, item) end,
+      coalesce(actors[n], session_user), within[n],
+      errors is null and coalesce((item ->> 'dry_run')::boolean, false), false, errors)::preauth._ask;
+  end loop;
+  return preauth._with_twins(asks);
 end
 $$;
-comment on function preauth._asks(text, jsonb, text[], text[]) is 'The items of a batch, checked and normalised, in their order. Raises PA001 unless items is an array of 1 to 512.';
+comment on function preauth._asks(text, jsonb, text[], text[]) is
+  'The items of a batch, checked: body is as preauth._normal_body makes it, errors are what is malformed. Raises PA001 unless items is an array of 1 to 512.';
 
 -- 040_internal/_audience.sql
 create function preauth._audience(name text) returns text[]
@@ -724,27 +834,21 @@ comment on function preauth._audience(text) is
   'The roles that may use a function or view of preauth_api, by its name. What is not named here is for services alone. anon, authenticated and service_role are those of Supabase and PostgREST; a cluster may not have them.';
 
 -- 040_internal/_authorization.sql
+-- Text, not json_build_object, which costs three times as much; preauth._hold_line_text says why nothing needs escaping.
 create function preauth._authorization(
-  request_id text, account_id text, state text, model text, option_no smallint, lines json, expires_at timestamptz,
+  request_id text, account_id text, state text, model text, option_no integer, lines text, expires_at timestamptz,
   over_limit boolean, replayed boolean, call text, recorded boolean, dry_run boolean) returns json
 language sql stable
 as $$
-  select case
-    when dry_run then json_build_object(
-      'request_id', request_id, 'account_id', account_id, 'decision', 'authorized', 'state', state, 'model', model,
-      'chosen_alternative', nullif(option_no, 0) - 1, 'price_table_id', null, 'lines', lines,
-      'expires_at', preauth._time(expires_at), 'over_limit', over_limit, 'replayed', replayed, 'dry_run', true)
-    when call = 'charge' then json_build_object(
-      'request_id', request_id, 'account_id', account_id, 'decision', 'authorized', 'state', state, 'model', model,
-      'chosen_alternative', null, 'price_table_id', null, 'lines', lines,
-      'expires_at', null, 'over_limit', over_limit, 'replayed', replayed, 'recorded', recorded)
-    else json_build_object(
-      'request_id', request_id, 'account_id', account_id, 'decision', 'authorized', 'state', state, 'model', model,
-      'chosen_alternative', nullif(option_no, 0) - 1, 'price_table_id', null, 'lines', lines,
-      'expires_at', preauth._time(expires_at), 'over_limit', over_limit, 'replayed', replayed)
-  end
+  select format('{"request_id": "%s", "account_id": "%s", "decision": "authorized", "state": "%s", "model": %s, "chosen_alternative": %s, '
+      '"price_table_id": null, "lines": [%s], "expires_at": %s, "over_limit": %s, "replayed": %s%s}',
+    request_id, account_id, state, coalesce('"' || model || '"', 'null'),
+    case when option_no = 0 then 'null' else (option_no - 1)::text end,
+    lines, coalesce('"' || preauth._time(expires_at) || '"', 'null'), over_limit::text, replayed::text,
+    case when dry_run then ', "dry_run": true' when call = 'charge' then ', "recorded": ' || recorded::text else '' end)::json
 $$;
-comment on function preauth._authorization(text, text, text, text, smallint, json, timestamptz, boolean, boolean, text, boolean, boolean) is 'The body of an authorization or of a charge.';
+comment on function preauth._authorization(text, text, text, text, integer, text, timestamptz, boolean, boolean, text, boolean, boolean) is
+  'The answer to an authorized request; lines: its lines as JSON text, expires_at null for a charge.';
 
 -- 040_internal/_balance_window.sql
 create function preauth._balance_window(scope text, zone text, budget preauth.budget, show_level boolean, at timestamptz) returns jsonb
@@ -910,15 +1014,11 @@ $$;
 comment on function preauth._cancel_round(preauth._ask[], timestamptz) is 'Cancels, or says why not: one call each on locked reservations that are all different.';
 
 -- 040_internal/_capacity.sql
-create function preauth._capacity(budget preauth.budget, limit_amount bigint) returns bigint
-language sql stable
-as $$
-  select case budget.enforcement
-    when 'observe' then preauth._most_counted()
-    else least(limit_amount + budget.overdraft_amount, preauth._most_counted())
-  end
-$$;
-comment on function preauth._capacity(preauth.budget, bigint) is 'The most that settled + reserved may reach by a decision, in the budget''s unit: preauth._most_counted() where the limit is null or the budget only observes.';
+create function preauth._capacity(limit_amount bigint, overdraft_amount bigint) returns bigint
+language sql immutable
+as $$ select case when overdraft_amount is null then preauth._most_counted() else least(limit_amount + overdraft_amount, preauth._most_counted()) end $$;
+comment on function preauth._capacity(bigint, bigint) is
+  'The most that settled + reserved may reach by a decision, in the budget''s unit: preauth._most_counted() where the limit is null or the budget only observes (no overdraft_amount).';
 
 -- 040_internal/_change_body_errors.sql
 create function preauth._change_body_errors(body jsonb) returns jsonb
@@ -956,6 +1056,22 @@ end
 $$;
 comment on function preauth._change_limits(bigint, bigint, text, text) is 'Gives a budget''s current windows a new limit, each with a usage event. What is spent and held stays: available may become negative.';
 
+-- 040_internal/_change_overdraft.sql
+create function preauth._change_overdraft(budget_id bigint, overdraft_amount bigint) returns void
+language plpgsql
+as $$
+begin
+  update preauth.budget_window as w
+  set overdraft_amount = _change_overdraft.overdraft_amount
+  from preauth._lock_windows(array(
+    select c.window_id from preauth.budget_window as c
+    where c.budget_id = _change_overdraft.budget_id and c.ends_at > preauth._now()
+      and c.overdraft_amount is distinct from _change_overdraft.overdraft_amount)) as l
+  where w.window_id = l.window_id;
+end
+$$;
+comment on function preauth._change_overdraft(bigint, bigint) is 'Lets the current windows of a budget be overdrawn as far as it may be now, in its unit; null: they only observe.';
+
 -- 040_internal/_chosen_amounts.sql
 create function preauth._chosen_amounts(r preauth.reservation) returns jsonb
 language sql stable
@@ -986,49 +1102,48 @@ comment on function preauth._claimed_account() is
   'The account that the caller''s JWT names, as PostgREST hands it on in request.jwt.claims; null if none. The setting preauth.account_claim says which claim: a path with dots, sub when unset. Never below user_metadata, which users write themselves.';
 
 -- 040_internal/_close_lines.sql
--- Money enters or leaves a window here and nowhere else, but for the holds of preauth._hold: the line is the guard. A line that another
--- call closed first is not closed again, and moves nothing. Every line changes state under its window's lock.
-create function preauth._close_lines(closings preauth._closing[], at timestamptz) returns setof preauth._closed
+-- The only place, with preauth._hold, where money enters or leaves a window by way of a hold line.
+create function preauth._close_lines(closings preauth._closing[], at timestamptz) returns preauth._closed[]
 language plpgsql
 as $$
 declare
-  closed preauth._closed[];
+  closed preauth._closed[] := array[]::preauth._closed[];
+  lines preauth.hold_line[];
+  tallies preauth._tally[];
+  ids bigint[];
+  place integer;
+  held boolean;
 begin
-  perform preauth._lock_windows(array(
-    select distinct l.window_id
-    from unnest(closings) as c
-    join preauth.hold_line as l using (request_id, account_id, position)));
-  with wish as (
-    select c.ordinality, c.next_state, c.settled_amount, l.request_id, l.account_id, l.position, l.window_id, l.state as was,
-      l.state <> 'held' or coalesce(l.lapses_at <= at, false) as late, l.amount
-    from unnest(closings) with ordinality as c
-    join preauth.hold_line as l using (request_id, account_id, position)
-  ), done as (
-    update preauth.hold_line as l
-    set state = w.next_state, settled_amount = w.settled_amount, lapses_at = null
-    from wish as w
-    where l.request_id = w.request_id and l.account_id = w.account_id and l.position = w.position
-      and preauth._may_close(l.state, w.next_state)
-      and (w.next_state <> 'lapsed' or l.lapses_at <= at)
-    returning w.*
-  )
-  select array_agg(row(d.request_id, d.account_id, d.position, d.window_id, d.was, d.late, d.amount, d.settled_amount, null, null, null)::preauth._closed order by d.ordinality)
-  into closed
-  from done as d;
-  return query select * from preauth._move(closed);
+  if cardinality(closings) = 0 then
+    return closed;
+  end if;
+  tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c));
+  ids := array(select t.window_id from unnest(tallies) as t);
+  lines := array(
+    select l from unnest(closings) with ordinality as c
+    join preauth.hold_line as l on l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position
+    order by c.ordinality);
+  for k in 1 .. cardinality(closings) loop
+    continue when not preauth._may_close(lines[k].state, closings[k].next_state)
+      or closings[k].next_state = 'lapsed' and not coalesce(lines[k].lapses_at <= at, false);
+    place := array_position(ids, lines[k].window_id);
+    held := lines[k].state = 'held';
+    tallies[place].freed := tallies[place].freed + case when held then lines[k].amount else 0 end;
+    tallies[place].spent := tallies[place].spent + coalesce(closings[k].settled_amount, 0);
+    closed := closed || preauth._as_closed(lines[k], closings[k], tallies[place], not held or coalesce(lines[k].lapses_at <= at, false));
+  end loop;
+  perform preauth._move(closed, tallies);
+  return closed;
 end
 $$;
 comment on function preauth._close_lines(preauth._closing[], timestamptz) is
-  'Closes hold lines and moves their windows by what that changes, in one step; the lines that were closed, with their windows'' figures just after each.';
+  'Closes hold lines and moves their windows by what that changes; the lines that were closed, with their windows'' figures just after each. A line''s state is the guard: what another call closed first is left out and moves nothing.';
 
 -- 040_internal/_close_unused_accounts.sql
 create function preauth._close_unused_accounts(opened text[], asks preauth._ask[], rulings preauth._ruling[]) returns void
 language plpgsql
 as $$
 begin
-  if cardinality(opened) = 0 then
-    return;
-  end if;
   with unused as (
     delete from preauth.account as a
     where a.account_id = any (opened)
@@ -1059,12 +1174,12 @@ $$;
 comment on function preauth._current_headers(text, text, timestamptz) is 'The rate limit headers of the account''s own tightest budget as it stands now, for replays.';
 
 -- 040_internal/_current_window.sql
-create function preauth._current_window(scope text, budget_id bigint, at timestamptz) returns table (window_id bigint)
+create function preauth._current_window(scope text, budget_id bigint, at timestamptz) returns table (window_id bigint, starts_at timestamptz, ends_at timestamptz)
 language sql stable
 as $$
-  select w.window_id
+  select w.window_id, w.starts_at, w.ends_at
   from (
-    select x.window_id, x.ends_at
+    select x.window_id, x.starts_at, x.ends_at
     from preauth.budget_window as x
     where x.account_id = scope and x.budget_id = _current_window.budget_id and x.starts_at <= at
     order by x.starts_at desc
@@ -1082,61 +1197,90 @@ comment on function preauth._cursor(timestamptz, text, text) is 'Where a page en
 
 -- 040_internal/_decide.sql
 create function preauth._decide(
-  asks preauth._ask[], routes preauth._route[], slots preauth._slot[], at timestamptz,
+  asks preauth._ask[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], at timestamptz,
   inout reserved bigint[], out rulings preauth._ruling[], out lines preauth._line[])
 language plpgsql
 as $$
 declare
-  slot_ids bigint[] := array(select s.window_id from unnest(slots) as s);
+  known integer[] := preauth._known(asks);
   looked_back bigint[] := array[]::bigint[];
-  decided integer := 0;
-  q record;
-  short integer;
-  freed bigint;
+  at_route integer := 0;
+  route preauth._route;
+  places integer[];
+  wanted bigint[];
   ruling preauth._ruling;
   first_ruling preauth._ruling;
+  short integer;
+  gone record;
 begin
   rulings := '{}';
   lines := '{}';
-  for q in select * from preauth._questions(asks, routes, slot_ids) loop
-    continue when q.n = decided;
-    ruling := row(q.n, preauth._plain_verdict(q.verdict, q.twin and preauth._is_decided(q.n, asks, rulings), q.enforced, q.wanted, q.missing_unit),
-      q.option_no, null, null, null, q.missing_unit, null);
-    if ruling.verdict is null then
-      short := preauth._first_shortage(slots, reserved, q.places, q.wanted, q.enforced);
-      while short is not null and slot_ids[q.places[short]] <> all (looked_back) and q.wanted[short] <= slots[q.places[short]].capacity loop
-        freed := preauth._give_back(slot_ids[q.places[short]], at);
-        if freed is null then
-          looked_back := looked_back || slot_ids[q.places[short]];
-        end if;
-        reserved[q.places[short]] := reserved[q.places[short]] - coalesce(freed, 0);
-        short := preauth._first_shortage(slots, reserved, q.places, q.wanted, q.enforced);
-      end loop;
-      if short is not null then
-        ruling := preauth._shortage_ruling(q.n, q.option_no, q.places[short], slots[q.places[short]], reserved[q.places[short]], q.wanted[short]);
+  for n in 1 .. cardinality(asks) loop
+    for option_no in 0 .. preauth._last_option(asks[n].body) loop
+      if at_route is distinct from route_of[n] + option_no then
+        at_route := route_of[n] + option_no;
+        route := routes[at_route];
+        places := preauth._places(route, slot_ids, asks[n].call);
       end if;
-    end if;
-    if ruling.verdict is null then
-      ruling.verdict := 'authorized';
-      for k in 1 .. cardinality(q.places) loop
-        continue when q.wanted[k] is null;
-        lines := lines || row(q.n, k, q.places[k], q.wanted[k],
-          slots[q.places[k]].limit_amount - slots[q.places[k]].settled - reserved[q.places[k]] - q.wanted[k])::preauth._line;
-        reserved[q.places[k]] := reserved[q.places[k]] + q.wanted[k];
-      end loop;
-    end if;
-    if q.option_no = 0 then
-      first_ruling := ruling;
-    end if;
-    if q.is_last or not preauth._is_denial(ruling.verdict) then
-      rulings := rulings || case when preauth._is_denial(ruling.verdict) then first_ruling else ruling end;
-      decided := q.n;
-    end if;
+      ruling := row(n, preauth._prior_verdict(asks[n], route, n = any (known) or asks[n].twin and preauth._is_decided(n, asks, rulings)),
+        option_no, null, null, null, null, null, null);
+      if ruling.verdict is null then
+        wanted := preauth._wanted(route, places, preauth._option_amounts(asks[n].body, option_no));
+        if not preauth._is_record(asks[n].body) then
+          ruling.detail := preauth._missing_unit(route, wanted);
+          ruling.verdict := case when ruling.detail is not null then 'amount_missing' when num_nonnulls(variadic wanted) = 0 then 'no_budget' end;
+        end if;
+      end if;
+      if ruling.verdict is null then
+        short := preauth._first_shortage(slots, reserved, places, wanted, not preauth._is_record(asks[n].body));
+        if short is not null then
+          gone := preauth._make_room(slots, slot_ids, reserved, looked_back, places, wanted, not preauth._is_record(asks[n].body), at);
+          short := gone.short;
+          reserved := gone.reserved;
+          looked_back := gone.looked_back;
+        end if;
+        if short is not null then
+          ruling := preauth._shortage_ruling(n, option_no, places[short], slots[places[short]], reserved[places[short]], wanted[short]);
+        end if;
+      end if;
+      if ruling.verdict is null then
+        ruling.verdict := 'authorized';
+        for k in 1 .. cardinality(places) loop
+          continue when wanted[k] is null;
+          lines := lines || row(n, k, places[k], wanted[k],
+            slots[places[k]].limit_amount - slots[places[k]].settled - reserved[places[k]] - wanted[k])::preauth._line;
+          reserved[places[k]] := reserved[places[k]] + wanted[k];
+          ruling.on_expiry := preauth._stricter_expiry(ruling.on_expiry, slots[places[k]].on_expiry);
+        end loop;
+      end if;
+      if option_no = 0 then
+        first_ruling := ruling;
+      end if;
+      exit when not preauth._is_denial(ruling.verdict);
+    end loop;
+    rulings := rulings || case when preauth._is_denial(ruling.verdict) then first_ruling else ruling end;
   end loop;
 end
 $$;
-comment on function preauth._decide(preauth._ask[], preauth._route[], preauth._slot[], timestamptz, bigint[]) is
+comment on function preauth._decide(preauth._ask[], preauth._route[], integer[], preauth._slot[], bigint[], timestamptz, bigint[]) is
   'Decides the items in their order against locked slots: each holds on every budget that applies or on none; its first option that fits is authorized. reserved: the slots'' reserved amounts before, and after.';
+
+-- 040_internal/_decided.sql
+create function preauth._decided(rulings preauth._ruling[]) returns integer[]
+language plpgsql stable
+as $$
+declare
+  decided integer[] := array[]::integer[];
+begin
+  for n in 1 .. cardinality(rulings) loop
+    if rulings[n].verdict = 'authorized' or rulings[n].denial is not null then
+      decided := decided || n;
+    end if;
+  end loop;
+  return decided;
+end
+$$;
+comment on function preauth._decided(preauth._ruling[]) is 'The items that were decided just now: those to be recorded.';
 
 -- 040_internal/_decision_json.sql
 create function preauth._decision_json(r preauth.reservation, at timestamptz) returns jsonb
@@ -1239,12 +1383,12 @@ begin
   if cardinality(due) = 0 then
     return 0;
   end if;
-  closed := array(select c from preauth._close_lines(array(
+  closed := preauth._close_lines(array(
     select preauth._expiry_closing(r, l, at)
     from unnest(due) as r
     join preauth.hold_line as l on l.request_id = r.request_id and l.account_id = r.account_id
     where l.state = 'held' and (l.lapses_at <= at or r.on_expiry = 'charge')
-    order by r.request_id, r.account_id, l.position), at) as c);
+    order by r.request_id, r.account_id, l.position), at);
   perform preauth._write_expiries(due, closed, at);
   return cardinality(due);
 end
@@ -1263,8 +1407,8 @@ create function preauth._expiry_closing(r preauth.reservation, line preauth.hold
 language sql stable
 as $$
   select case
-    when line.lapses_at <= at then row(line.request_id, line.account_id, line.position, 'lapsed', null)::preauth._closing
-    else row(line.request_id, line.account_id, line.position, 'settled', line.amount)::preauth._closing
+    when line.lapses_at <= at then row(line.request_id, line.account_id, line.position, line.window_id, 'lapsed', null)::preauth._closing
+    else row(line.request_id, line.account_id, line.position, line.window_id, 'settled', line.amount)::preauth._closing
   end
 $$;
 comment on function preauth._expiry_closing(preauth.reservation, preauth.hold_line, timestamptz) is 'What becomes of a line when time has passed: a lease lapses, another line is charged at its hold.';
@@ -1273,11 +1417,11 @@ comment on function preauth._expiry_closing(preauth.reservation, preauth.hold_li
 create function preauth._expiry_settlement(r preauth.reservation, closed preauth._closed[], at timestamptz) returns jsonb
 language sql stable
 as $$
-  select s.reply
-  from preauth._settlement_replies(array[row(0, 'settle', r.request_id, r.account_id,
-    jsonb_build_object('amounts', preauth._chosen_amounts(r), 'outcome', 'expired'), 'expiry', null, false, false, null)::preauth._ask], closed, at) as s
+  select preauth._settlement(row(0, 'settle', r.request_id, r.account_id,
+    jsonb_build_object('amounts', preauth._chosen_amounts(r), 'outcome', 'expired'), 'expiry', null, false, false, null)::preauth._ask,
+    closed, 1, cardinality(closed), at)
 $$;
-comment on function preauth._expiry_settlement(preauth.reservation, preauth._closed[], timestamptz) is 'The settlement of a hold that was charged because its time had passed.';
+comment on function preauth._expiry_settlement(preauth.reservation, preauth._closed[], timestamptz) is 'The settlement of a hold that was charged when its time passed.';
 
 -- 040_internal/_extend.sql
 create function preauth._extend(ask preauth._ask, expires_at timestamptz, at timestamptz) returns json
@@ -1375,32 +1519,6 @@ as $$
 $$;
 comment on function preauth._field_kind(text, text) is 'What kind of value a call''s field takes; null: the call has no such field.';
 
--- 040_internal/_find_routes.sql
-create function preauth._find_routes(account_ids text[], models text[], at timestamptz) returns preauth._route[]
-language plpgsql stable
-as $$
-begin
-  return array(
-    select row(r.account_id, r.model, leaf.path, halted.account_id, w.window_ids, w.units, w.hard)::preauth._route
-    from unnest(account_ids, models) as r (account_id, model)
-    join preauth.account as leaf on leaf.account_id = r.account_id
-    left join lateral (
-      select s.account_id from preauth.account as s
-      where s.account_id = any (leaf.path) and s.status = 'suspended'
-      order by cardinality(s.path) desc limit 1
-    ) as halted on true
-    cross join lateral (
-      select
-        coalesce(array_agg(current.window_id order by b.place), '{}') as window_ids,
-        coalesce(array_agg((b.budget).unit order by b.place), '{}') as units,
-        coalesce(array_agg((b.budget).enforcement = 'hard' order by b.place), '{}') as hard
-      from preauth._applicable_budgets(leaf.path, r.model) as b
-      left join lateral preauth._current_window(b.scope, (b.budget).budget_id, at) as current on true
-    ) as w);
-end
-$$;
-comment on function preauth._find_routes(text[], text[], timestamptz) is 'The route of each (account, model) whose account exists; a window that is not made yet is null.';
-
 -- 040_internal/_first_instant_from.sql
 create function preauth._first_instant_from(local_time timestamp, zone text, low timestamptz, high timestamptz) returns timestamptz
 language plpgsql stable
@@ -1452,56 +1570,100 @@ $$;
 comment on function preauth._fits_at(integer[], bigint[], preauth._slot[], bigint[], preauth._lapse[], timestamptz) is
   'The earliest instant at which a request fits every slot it asks of if nothing else is spent; null if never.';
 
--- 040_internal/_fresh_authorizations.sql
-create function preauth._fresh_authorizations(
-  asks preauth._ask[], routes preauth._route[], slots preauth._slot[], rulings preauth._ruling[], lines preauth._line[], recorded integer[], at timestamptz)
-returns setof preauth._answer
+-- 040_internal/_for_model.sql
+create function preauth._for_model(route preauth._route, model text) returns preauth._route
 language sql stable
 as $$
-  select a.n, 200, l.headers, preauth._authorization(
-    a.request_id, a.account_id, case a.call when 'charge' then 'settled' else 'authorized' end,
-    preauth._chosen_model(a.body, r.option_no), r.option_no, coalesce(l.lines, '[]'),
-    preauth._expiry(a, at), coalesce(l.over_limit, false), false, a.call, coalesce((a.body ->> 'record')::boolean, false), a.dry_run),
-    t.path[cardinality(t.path)]
-  from unnest(rulings) as r
-  join unnest(asks) as a on a.n = r.n
-  left join unnest(routes) as t on t.account_id = a.account_id and t.model is not distinct from preauth._chosen_model(a.body, r.option_no)
-  left join (
-    select x.n,
-      json_agg(preauth._hold_line_json(k.account_id, s.budget, s.scope, s.unit, s.window_key, x.amount, x.available_after) order by x.position) as lines,
-      bool_or(x.available_after < 0) as over_limit,
-      (array_agg(preauth._rate_limit_headers(s.budget, s.limit_amount, x.available_after, s.starts_at, s.ends_at, at)
-        order by x.available_after::numeric / greatest(s.limit_amount, 1), s.budget)
-        filter (where s.scope = k.account_id and s.limit_amount is not null))[1] as headers
-    from unnest(lines) as x
-    join unnest(asks) as k on k.n = x.n
-    join unnest(slots) with ordinality as s on s.ordinality = x.slot
-    group by x.n
-  ) as l on l.n = r.n
-  where r.verdict = 'authorized' and a.n = any (recorded)
+  select row(route.account_id, route.path, route.suspended,
+    array_agg(b.window_id order by b.place), array_agg(b.unit order by b.place), array_agg(b.hard order by b.place),
+    array_agg(b.model order by b.place))::preauth._route
+  from unnest(route.window_ids, route.units, route.hard, route.models) with ordinality as b (window_id, unit, hard, model, place)
+  where b.model is null or b.model = _for_model.model
 $$;
-comment on function preauth._fresh_authorizations(preauth._ask[], preauth._route[], preauth._slot[], preauth._ruling[], preauth._line[], integer[], timestamptz) is
-  'The answers to the items that were authorized just now, with the rate limit headers of each account''s own budget with the smallest share left.';
+comment on function preauth._for_model(preauth._route, text) is 'A route with only the budgets that count a model.';
+
+-- 040_internal/_for_models.sql
+create function preauth._for_models(routes preauth._route[], models text[]) returns preauth._route[]
+language plpgsql stable
+as $$
+begin
+  for k in 1 .. cardinality(routes) loop
+    if array_remove(routes[k].models, null) <> '{}' then
+      routes[k] := preauth._for_model(routes[k], models[k]);
+    end if;
+  end loop;
+  return routes;
+end
+$$;
+comment on function preauth._for_models(preauth._route[], text[]) is 'The routes, each with only the budgets that count its model.';
+
+-- 040_internal/_fresh_authorization.sql
+create function preauth._fresh_authorization(
+  ask preauth._ask, ruling preauth._ruling, route preauth._route, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, at timestamptz)
+returns preauth._answer
+language plpgsql stable
+as $$
+declare
+  slot preauth._slot;
+  available bigint;
+  texts text := '';
+  over_limit boolean := false;
+  share float8;
+  least_share float8;
+  headers json;
+begin
+  for k in from_line .. to_line loop
+    slot := slots[lines[k].slot];
+    available := lines[k].available_after;
+    texts := texts || case when k > from_line then ', ' else '' end
+      || preauth._hold_line_text(ask.account_id, slot.budget, slot.scope, slot.unit, slot.window_key, lines[k].amount, available);
+    over_limit := over_limit or coalesce(available < 0, false);
+    share := case when slot.scope = ask.account_id then available / greatest(slot.limit_amount, 1)::float8 end;
+    if share < least_share or least_share is null and share is not null then
+      least_share := share;
+      headers := preauth._rate_limit_headers(slot.budget, slot.limit_amount, available, slot.starts_at, slot.ends_at, at);
+    end if;
+  end loop;
+  return row(ask.n, 200, headers, preauth._authorization(
+    ask.request_id, ask.account_id, case ask.call when 'charge' then 'settled' else 'authorized' end,
+    preauth._option_model(ask.body, ruling.option_no), ruling.option_no, texts, preauth._expiry(ask, at), over_limit, false,
+    ask.call, preauth._is_record(ask.body), ask.dry_run), route.path[cardinality(route.path)])::preauth._answer;
+end
+$$;
+comment on function preauth._fresh_authorization(preauth._ask, preauth._ruling, preauth._route, preauth._slot[], preauth._line[], integer, integer, timestamptz) is
+  'The answer to an item that was authorized just now, with the rate limit headers of the account''s own budget with the smallest share left.';
 
 -- 040_internal/_fresh_denial.sql
 create function preauth._fresh_denial(
-  ask preauth._ask, denial jsonb, routes preauth._route[], slots preauth._slot[], reserved bigint[], at timestamptz)
+  ask preauth._ask, denial jsonb, route preauth._route, slots preauth._slot[], reserved bigint[], at timestamptz)
 returns preauth._answer
 language sql stable
 as $$
   select row(ask.n, preauth._denial_status(denial),
     preauth._with_retry_after((
       select preauth._rate_limit_headers(s.budget, s.limit_amount, s.limit_amount - s.settled - reserved[s.ordinality], s.starts_at, s.ends_at, at)
-      from unnest(routes) as r
-      join unnest(slots) with ordinality as s on s.window_id = any (r.window_ids)
-      where r.account_id = ask.account_id and r.model is not distinct from (ask.body ->> 'model')
-        and s.scope = ask.account_id and s.limit_amount is not null
+      from unnest(slots) with ordinality as s
+      where s.window_id = any (route.window_ids) and s.scope = ask.account_id and s.limit_amount is not null
       order by (s.limit_amount - s.settled - reserved[s.ordinality])::numeric / greatest(s.limit_amount, 1), s.budget
       limit 1), denial),
     preauth._denial_body(ask.request_id, ask.account_id, denial, false)::json, null)::preauth._answer
 $$;
-comment on function preauth._fresh_denial(preauth._ask, jsonb, preauth._route[], preauth._slot[], bigint[], timestamptz) is
+comment on function preauth._fresh_denial(preauth._ask, jsonb, preauth._route, preauth._slot[], bigint[], timestamptz) is
   'The answer to an item that was denied just now, with the rate limit headers of the account''s own budget with the smallest share left.';
+
+-- 040_internal/_fresh_routes.sql
+create function preauth._fresh_routes(account_ids text[], at timestamptz) returns preauth._route[]
+language plpgsql stable
+as $$
+begin
+  return array(
+    select case when x.account_id is not null then row(x.account_id, x.path, x.suspended, x.window_ids, x.units, x.hard, x.models)::preauth._route end
+    from unnest(account_ids) with ordinality as k (account_id, place)
+    left join preauth._work_out_routes(account_ids, at) as x on x.account_id = k.account_id
+    order by k.place);
+end
+$$;
+comment on function preauth._fresh_routes(text[], timestamptz) is 'The routes of accounts, in their order, worked out now; null where an account is not known.';
 
 -- 040_internal/_give_back.sql
 -- The window is locked already. A line that is locked all the same is just being extended, or kept as unknown or for review: it does not
@@ -1511,7 +1673,7 @@ language plpgsql
 as $$
 declare
   lapsed preauth._closing[] := array(
-    select row(l.request_id, l.account_id, l.position, 'lapsed', null)::preauth._closing
+    select row(l.request_id, l.account_id, l.position, l.window_id, 'lapsed', null)::preauth._closing
     from preauth.hold_line as l
     where l.window_id = _give_back.window_id and l.lapses_at <= at
     order by l.lapses_at
@@ -1521,7 +1683,7 @@ begin
   if cardinality(lapsed) = 0 then
     return null;
   end if;
-  return (select coalesce(sum(c.amount), 0) from preauth._close_lines(lapsed, at) as c);
+  return (select coalesce(sum(c.amount), 0) from unnest(preauth._close_lines(lapsed, at)) as c);
 end
 $$;
 comment on function preauth._give_back(bigint, timestamptz) is
@@ -1562,24 +1724,36 @@ end
 $$;
 comment on function preauth._has_denial(preauth._ruling[]) is 'Whether any item was denied.';
 
--- 040_internal/_has_unmade_window.sql
-create function preauth._has_unmade_window(routes preauth._route[]) returns boolean
+-- 040_internal/_has_twin.sql
+create function preauth._has_twin(asks preauth._ask[]) returns boolean
 language plpgsql stable
 as $$
 begin
-  for k in 1 .. cardinality(routes) loop
-    if array_position(routes[k].window_ids, null) is not null then
+  for k in 1 .. cardinality(asks) loop
+    if asks[k].twin then
       return true;
     end if;
   end loop;
   return false;
 end
 $$;
-comment on function preauth._has_unmade_window(preauth._route[]) is 'Whether a window of any route is not made yet.';
+comment on function preauth._has_twin(preauth._ask[]) is 'Whether two asks have one key.';
+
+-- 040_internal/_held.sql
+create function preauth._held(asks preauth._ask[]) returns preauth.reservation[]
+language plpgsql stable
+as $$
+begin
+  return array(
+    select r from unnest(asks) with ordinality as a
+    left join preauth.reservation as r on r.request_id = a.request_id and r.account_id = a.account_id
+    order by a.ordinality);
+end
+$$;
+comment on function preauth._held(preauth._ask[]) is 'The reservation of each ask, in their order.';
 
 -- 040_internal/_hold.sql
--- The lock is held and the decision made; the condition is the second of a pair of assertions: what does not fit is never added.
-create function preauth._hold(window_ids bigint[], amounts bigint[], capacities bigint[]) returns void
+create function preauth._hold(slots preauth._slot[], amounts bigint[], capacities bigint[]) returns void
 language plpgsql
 as $$
 declare
@@ -1587,16 +1761,18 @@ declare
 begin
   update preauth.budget_window as w
   set reserved = w.reserved + h.amount
-  from unnest(window_ids, amounts, capacities) as h (window_id, amount, capacity)
-  where w.window_id = h.window_id
+  from unnest(amounts, capacities) with ordinality as h (amount, capacity, place)
+  where h.amount > 0
+    and w.window_id = slots[h.place].window_id
     and w.settled + w.reserved + h.amount <= h.capacity;
   get diagnostics held = row_count;
-  if held <> cardinality(window_ids) then
+  if held <> cardinality(array_remove(amounts, 0)) then
     perform preauth._raise('PA002', 'a hold no longer fits the window it was decided for');
   end if;
 end
 $$;
-comment on function preauth._hold(bigint[], bigint[], bigint[]) is 'Adds to each window''s reserved, in the budget''s unit, one conditional update a window. Raises PA002 if one does not fit.';
+comment on function preauth._hold(preauth._slot[], bigint[], bigint[]) is
+  'Holds amounts on locked windows, slot by slot: one conditional update a window, whose settled + reserved may reach its capacity. Raises PA002 if one does not fit, which cannot be.';
 
 -- 040_internal/_hold_line_json.sql
 create function preauth._hold_line_json(account_id text, budget text, scope text, unit text, window_key text, amount bigint, available bigint) returns json
@@ -1609,75 +1785,92 @@ as $$
 $$;
 comment on function preauth._hold_line_json(text, text, text, text, text, bigint, bigint) is 'A line of an authorization; the fill level of a shared scope is left out.';
 
+-- 040_internal/_hold_line_text.sql
+-- Ids, names, units and window keys have no character that JSON escapes: their CHECKs say so.
+create function preauth._hold_line_text(account_id text, budget text, scope text, unit text, window_key text, amount bigint, available bigint) returns text
+language sql stable
+as $$
+  select case when scope = account_id
+    then format('{"budget": "%s", "scope": "%s", "unit": "%s", "window": "%s", "amount": %s, "available": %s}',
+      budget, scope, unit, window_key, amount, coalesce(available::text, 'null'))
+    else format('{"budget": "%s", "scope": "%s", "unit": "%s", "window": "%s", "amount": %s}', budget, scope, unit, window_key, amount)
+  end
+$$;
+comment on function preauth._hold_line_text(text, text, text, text, text, bigint, bigint) is
+  'A line of an authorization of the account as JSON text, with what is available after it only where the window is the account''s own.';
+
 -- 040_internal/_hold_lines.sql
 create function preauth._hold_lines(asks preauth._ask[], lines preauth._line[], slots preauth._slot[], at timestamptz) returns void
 language plpgsql
 as $$
 declare
-  window_ids bigint[];
-  amounts bigint[];
-  capacities bigint[];
+  amounts bigint[] := array_fill(0::bigint, array[cardinality(slots)]);
+  capacities bigint[] := array_fill(null::bigint, array[cardinality(slots)]);
+  place integer;
 begin
-  if cardinality(lines) = 0 then
-    return;
-  end if;
-  select array_agg(w.window_id), array_agg(w.amount), array_agg(w.capacity) into window_ids, amounts, capacities
-  from (
-    select slots[l.slot].window_id as window_id, sum(l.amount)::bigint as amount,
-      case when bool_or(coalesce((a.body ->> 'record')::boolean, false)) then preauth._most_counted() else slots[l.slot].capacity end as capacity
-    from unnest(lines) as l
-    join unnest(asks) as a on a.n = l.n
-    group by l.slot
-    having sum(l.amount) > 0
-  ) as w;
-  perform preauth._hold(coalesce(window_ids, '{}'), amounts, capacities);
+  for k in 1 .. cardinality(lines) loop
+    place := lines[k].slot;
+    amounts[place] := amounts[place] + lines[k].amount;
+    capacities[place] := greatest(capacities[place],
+      case when preauth._is_record(asks[lines[k].n].body) then preauth._most_counted() else slots[place].capacity end);
+  end loop;
+  perform preauth._hold(slots, amounts, capacities);
   insert into preauth.hold_line (request_id, account_id, position, window_id, amount, available_after, state, lapses_at)
-  select a.request_id, a.account_id, l.position, s.window_id, l.amount, l.available_after, 'held',
-    case when s.on_expiry = 'release' then preauth._expiry(a, at) end
-  from unnest(lines) as l
-  join unnest(asks) as a on a.n = l.n
-  join unnest(slots) with ordinality as s on s.ordinality = l.slot;
+  select asks[l.n].request_id, asks[l.n].account_id, l.position, slots[l.slot].window_id, l.amount, l.available_after, 'held',
+    case when slots[l.slot].on_expiry = 'release' then preauth._expiry(asks[l.n], at) end
+  from unnest(lines) as l;
 end
 $$;
-comment on function preauth._hold_lines(preauth._ask[], preauth._line[], preauth._slot[], timestamptz) is 'Adds the lines to their windows, one update a window, and writes them.';
+comment on function preauth._hold_lines(preauth._ask[], preauth._line[], preauth._slot[], timestamptz) is 'Holds on the windows what was decided, and writes the hold lines.';
+
+-- 040_internal/_holdings.sql
+create function preauth._holdings(asks preauth._ask[]) returns preauth._holding[]
+language plpgsql stable
+as $$
+begin
+  return array(
+    select row(a.ordinality, l.position, l.window_id, b.unit, b.overage, l.amount, l.state, l.lapses_at, w.settled)::preauth._holding
+    from unnest(asks) with ordinality as a
+    join preauth.hold_line as l on l.request_id = a.request_id and l.account_id = a.account_id
+    join preauth.budget_window as w on w.window_id = l.window_id
+    join preauth.budget as b on b.budget_id = w.budget_id
+    order by a.ordinality, l.position);
+end
+$$;
+comment on function preauth._holdings(preauth._ask[]) is 'The hold lines of the asks'' reservations, in the order of the asks and of their positions.';
 
 -- 040_internal/_insert_reservations.sql
--- In the order of keys: two batches that race with the same ids cannot wait for each other in a ring.
-create function preauth._insert_reservations(asks preauth._ask[], rulings preauth._ruling[], lines preauth._line[], slots preauth._slot[], at timestamptz) returns integer[]
+create function preauth._insert_reservations(asks preauth._ask[], rulings preauth._ruling[], decided integer[], at timestamptz) returns integer[]
 language plpgsql
 as $$
 declare
-  recorded integer[];
+  request_ids text[];
+  account_ids text[];
 begin
   with inserted as (
     insert into preauth.reservation
       (request_id, account_id, call, body, state, model, option_no, on_expiry, created_at, expires_at, actor, denial)
-    select a.request_id, a.account_id, a.call, a.body,
-      case when r.denial is null then 'authorized' else 'denied' end,
-      preauth._chosen_model(a.body, r.option_no),
-      r.option_no, e.on_expiry, at, case when r.denial is null then preauth._expiry(a, at) end, a.actor, r.denial
-    from unnest(rulings) as r
-    join unnest(asks) as a on a.n = r.n
-    left join (
-      select l.n, preauth._strictest_expiry(array_agg(s.on_expiry)) as on_expiry
-      from unnest(lines) as l
-      join unnest(slots) with ordinality as s on s.ordinality = l.slot
-      group by l.n
-    ) as e on e.n = r.n
-    where r.verdict = 'authorized' or r.denial is not null
-    order by a.request_id, a.account_id
+    select asks[d.n].request_id, asks[d.n].account_id, asks[d.n].call, asks[d.n].body,
+      case when rulings[d.n].denial is null then 'authorized' else 'denied' end,
+      preauth._option_model(asks[d.n].body, rulings[d.n].option_no), rulings[d.n].option_no, rulings[d.n].on_expiry,
+      at, case when rulings[d.n].denial is null then preauth._expiry(asks[d.n], at) end, asks[d.n].actor, rulings[d.n].denial
+    from unnest(decided) as d (n)
+    order by 1, 2
     on conflict do nothing
     returning request_id, account_id
   )
-  select array_agg(r.n) into recorded
-  from unnest(rulings) as r
-  join unnest(asks) as a on a.n = r.n
-  join inserted as i on i.request_id = a.request_id and i.account_id = a.account_id
-  where r.verdict = 'authorized' or r.denial is not null;
-  return coalesce(recorded, '{}');
+  select array_agg(i.request_id), array_agg(i.account_id) into request_ids, account_ids from inserted as i;
+  if cardinality(request_ids) = cardinality(decided) then
+    return decided;
+  end if;
+  return array(
+    select d.n from unnest(decided) as d (n)
+    join unnest(request_ids, account_ids) as i (request_id, account_id)
+      on i.request_id = asks[d.n].request_id and i.account_id = asks[d.n].account_id);
 end
 $$;
-comment on function preauth._insert_reservations(preauth._ask[], preauth._ruling[], preauth._line[], preauth._slot[], timestamptz) is 'Writes each new decision''s row; the items whose row is new.';
+comment on function preauth._insert_reservations(preauth._ask[], preauth._ruling[], integer[], timestamptz) is
+  'Records decisions, in the order of keys, but for what another transaction has just recorded; the items that were recorded.';
 
 -- 040_internal/_instant.sql
 -- PostgreSQL takes the later of two readings of a repeated local time, where a period begins at the earlier one; and a time inside a gap it
@@ -1712,6 +1905,21 @@ as $$
   select case when jsonb_typeof(value) = 'number' and value::text ~ '^[0-9]+$' and length(value::text) <= 16 then value::text::bigint <= 9007199254740991 else false end
 $$;
 comment on function preauth._is_amount(jsonb) is 'A whole JSON number from 0 to 2^53-1; 7.0, "7" and true are not.';
+
+-- 040_internal/_is_charge_due.sql
+create function preauth._is_charge_due(held preauth.reservation[], at timestamptz) returns boolean
+language plpgsql stable
+as $$
+begin
+  for k in 1 .. cardinality(held) loop
+    if held[k].on_expiry = 'charge' and held[k].expires_at <= at then
+      return true;
+    end if;
+  end loop;
+  return false;
+end
+$$;
+comment on function preauth._is_charge_due(preauth.reservation[], timestamptz) is 'Whether the time of a hold that is charged then has passed.';
 
 -- 040_internal/_is_date.sql
 create function preauth._is_date(value jsonb) returns boolean
@@ -1765,21 +1973,37 @@ as $$ select value ~ '^[a-z][a-z0-9_.-]*$' and length(value) <= longest $$;
 comment on function preauth._is_name(text, integer) is 'The form of budget names (up to 64 characters) and label names (up to 32): a-z first, then a-z 0-9 _ . -';
 
 -- 040_internal/_is_plain.sql
-create function preauth._is_plain(call text, field text, value jsonb, unit text, amount jsonb) returns boolean
+create function preauth._is_plain(call text, item jsonb) returns boolean
 language sql stable
 as $$
   select case
-    when value = 'null' then field <> all (preauth._required_fields(call))
-    else case preauth._field_kind(call, field)
-      when 'id' then jsonb_typeof(value) = 'string' and preauth._is_id(value #>> '{}')
-      when 'amounts' then preauth._is_unit(unit) and preauth._is_amount(amount)
-      when 'ttl' then preauth._is_amount(value) and value::text::bigint between 1 and 86400
-      else false
-    end
+    when jsonb_typeof(item) is distinct from 'object' then false
+    when item - preauth._plain_fields(call) <> '{}'
+      and (jsonb_strip_nulls(item - preauth._plain_fields(call)) <> '{}' or item - preauth._known_fields(call) <> '{}') then false
+    else preauth._is_plain_id(item -> 'request_id')
+      and (preauth._is_plain_id(item -> 'account_id') or item ->> 'account_id' is null and call not in ('reserve', 'charge'))
+      and (preauth._are_plain_amounts(item -> 'amounts') or call not in ('reserve', 'charge', 'settle'))
+      and (item ->> 'model' is null or preauth._is_plain_id(item -> 'model'))
+      and (item ->> 'session_id' is null or preauth._is_plain_id(item -> 'session_id'))
+      and (item ->> 'ttl_seconds' is null and call <> 'extend' or preauth._value_error('ttl', item -> 'ttl_seconds') is null)
+      and (item ->> 'provider_request_id' is null or preauth._is_line(item -> 'provider_request_id', 256))
+      and (call <> 'release' or preauth._is_line(item -> 'reason', 256))
   end
 $$;
-comment on function preauth._is_plain(text, text, jsonb, text, jsonb) is
-  'Whether a field, and where it is amounts one entry of it, is certainly well-formed: one cheap look at what most calls send. When false, preauth._field_errors looks properly.';
+comment on function preauth._is_plain(text, jsonb) is
+  'Whether an item is certainly well-formed: one cheap look at what most calls send. When it is not true, preauth._shape_errors looks properly.';
+
+-- 040_internal/_is_plain_id.sql
+create function preauth._is_plain_id(value jsonb) returns boolean
+language sql immutable
+as $$ select coalesce(value::text ~ '^"[A-Za-z0-9_.:@/-]+"$' and length(value::text) <= 130, false) $$;
+comment on function preauth._is_plain_id(jsonb) is 'Whether a JSON value is a well-formed id: preauth._is_id with its quotes.';
+
+-- 040_internal/_is_record.sql
+create function preauth._is_record(body jsonb) returns boolean
+language sql immutable
+as $$ select case when body ? 'record' then (body ->> 'record')::boolean else false end $$;
+comment on function preauth._is_record(jsonb) is 'Whether a charge records spend that has happened already, which nothing refuses.';
 
 -- 040_internal/_is_time_zone.sql
 create function preauth._is_time_zone(value jsonb) returns boolean
@@ -1805,6 +2029,41 @@ as $$
 $$;
 comment on function preauth._is_within(text, text) is 'Whether an account lies in the subtree that starts at within; null: everywhere.';
 
+-- 040_internal/_keep_routes.sql
+create function preauth._keep_routes(account_ids text[], at timestamptz) returns void
+language plpgsql
+as $$
+begin
+  insert into preauth.route as r
+  select w.* from preauth._work_out_routes(account_ids, at) as w
+  order by w.account_id
+  on conflict (account_id) do update
+    set version = excluded.version, valid_from = excluded.valid_from, valid_until = excluded.valid_until, path = excluded.path,
+      suspended = excluded.suspended, window_ids = excluded.window_ids, units = excluded.units, hard = excluded.hard, models = excluded.models;
+end
+$$;
+comment on function preauth._keep_routes(text[], timestamptz) is 'Works out the routes of accounts and keeps them; locks their rows in the order of account_id.';
+
+-- 040_internal/_kept_routes.sql
+create function preauth._kept_routes(account_ids text[], at timestamptz) returns preauth._route[]
+language plpgsql stable
+as $$
+begin
+  return array(
+    select r.route
+    from unnest(account_ids) with ordinality as k (account_id, place)
+    left join lateral (
+      select row(x.account_id, x.path, x.suspended, x.window_ids, x.units, x.hard, x.models)::preauth._route as route
+      from preauth.route as x
+      where x.account_id = k.account_id and x.valid_from <= at and x.valid_until > at
+        and x.version = (select c.version from preauth.configuration as c)
+      offset 0  -- one look-up by key for each account, however few rows the planner has seen
+    ) as r on true
+    order by k.place);
+end
+$$;
+comment on function preauth._kept_routes(text[], timestamptz) is 'The routes of accounts, in their order, as they were worked out last; null where none holds at an instant.';
+
 -- 040_internal/_key_errors.sql
 create function preauth._key_errors(name text, role text, key_hash bytea, account_id text) returns jsonb
 language sql stable
@@ -1829,6 +2088,33 @@ as $$
     'created_at', preauth._time(key.created_at), 'revoked_at', preauth._time(key.revoked_at))
 $$;
 comment on function preauth._key_json(preauth.api_key) is 'A key as it is read: never its hash.';
+
+-- 040_internal/_known.sql
+create function preauth._known(asks preauth._ask[]) returns integer[]
+language plpgsql stable
+as $$
+begin
+  return array(
+    select a.n from unnest(asks) as a
+    cross join lateral (
+      select from preauth.reservation as x where x.request_id = a.request_id and x.account_id = a.account_id offset 0
+    ) as r);
+end
+$$;
+comment on function preauth._known(preauth._ask[]) is 'The items whose key has been decided before.';
+
+-- 040_internal/_known_fields.sql
+create function preauth._known_fields(call text) returns text[]
+language sql stable
+as $$
+  select case call
+    when 'reserve' then array['request_id', 'account_id', 'amounts', 'model', 'session_id', 'ttl_seconds', 'labels', 'alternatives', 'dry_run']
+    when 'charge' then array['request_id', 'account_id', 'amounts', 'model', 'session_id', 'labels', 'record']
+    when 'settle' then array['request_id', 'account_id', 'amounts', 'provider_request_id', 'outcome']
+    else preauth._plain_fields(call)
+  end
+$$;
+comment on function preauth._known_fields(text) is 'The fields of a call that null may stand in for.';
 
 -- 040_internal/_labels_errors.sql
 create function preauth._labels_errors(path text, value jsonb) returns jsonb
@@ -1882,35 +2168,49 @@ $$;
 comment on function preauth._lapses(preauth._slot[], preauth._line[], timestamptz[]) is
   'What the slots get back when: the first 256 leases of each, those about to be recorded among them. expiries: by item.';
 
+-- 040_internal/_last_line.sql
+create function preauth._last_line(lines preauth._line[], n integer, from_line integer) returns integer
+language plpgsql stable
+as $$
+declare
+  to_line integer := from_line - 1;
+begin
+  while lines[to_line + 1].n = n loop
+    to_line := to_line + 1;
+  end loop;
+  return to_line;
+end
+$$;
+comment on function preauth._last_line(preauth._line[], integer, integer) is 'Where the lines of item n, which begin at from_line if it has any, end.';
+
+-- 040_internal/_last_option.sql
+create function preauth._last_option(body jsonb) returns integer
+language sql immutable
+as $$ select case when body ? 'alternatives' then jsonb_array_length(body -> 'alternatives') else 0 end $$;
+comment on function preauth._last_option(jsonb) is 'How many alternatives a request has.';
+
 -- 040_internal/_lifecycle_batch.sql
-create function preauth._lifecycle_batch(call text, items jsonb, actors text[], within text[]) returns setof preauth._answer
+create function preauth._lifecycle_batch(call text, items jsonb, actors text[], within text[]) returns preauth._answer[]
 language plpgsql
 as $$
 declare
   asks preauth._ask[] := preauth._asks(call, items, actors, within);
-  answers preauth._answer[];
-  turn preauth._ask[];
-  at timestamptz;
+  answers preauth._answer[] := array_fill(null::preauth._answer, array[cardinality(asks)]);
+  located record;
+  locked record;
+  done preauth._answer[];
 begin
-  select
-    array_agg(preauth._problem_answer(a.n, preauth._lifecycle_refusal(a, l.problem))) filter (where l.problem is not null),
-    array_agg(row(a.n, a.call, a.request_id, l.account_id, a.body, a.actor, a.within, a.dry_run, false, null)::preauth._ask order by a.n)
-      filter (where l.problem is null)
-  into answers, asks
-  from unnest(asks) as a
-  cross join lateral preauth._locate(a) as l;
-  at := preauth._lock_reservations(asks);
-  while cardinality(asks) > 0 loop
-    turn := array(select distinct on (a.request_id, a.account_id) a from unnest(asks) as a order by a.request_id, a.account_id, a.n);
-    turn := array(select t from unnest(turn) as t order by t.n);
-    answers := answers || array(select r from preauth._lifecycle_round(call, turn, at) as r);
-    asks := array(select a from unnest(asks) as a where a.n not in (select t.n from unnest(turn) as t) order by a.n);
+  located := preauth._located(asks);
+  locked := preauth._lock_reservations(located.asks);
+  done := located.refused || locked.refused || preauth._lifecycle_rounds(call, locked.asks, locked.held, locked.at);
+  for k in 1 .. cardinality(done) loop
+    answers[done[k].n] := done[k];
   end loop;
-  return query select a.* from unnest(answers) as a order by a.n;
+  return answers;
 end
 $$;
 comment on function preauth._lifecycle_batch(text, jsonb, text[], text[]) is
-  'Takes a batch of settle, release, extend, cancel or resolve calls: check, find and lock their reservations, then take them in rounds in which no reservation comes twice.';
+  'Takes a batch of settle, release, extend, cancel or resolve calls: check, find and lock their reservations, then take them in rounds in which no reservation comes twice. The answers are in the order of the items.';
 
 -- 040_internal/_lifecycle_refusal.sql
 create function preauth._lifecycle_refusal(ask preauth._ask, code text, more text default null) returns jsonb
@@ -1939,22 +2239,45 @@ $$;
 comment on function preauth._lifecycle_refusal(preauth._ask, text, text) is 'A refusal of settle, release, extend, cancel or resolve as problem+json.';
 
 -- 040_internal/_lifecycle_round.sql
-create function preauth._lifecycle_round(call text, asks preauth._ask[], at timestamptz) returns setof preauth._answer
+create function preauth._lifecycle_round(call text, asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
 language plpgsql
 as $$
 begin
   case call
-    when 'settle' then return query select * from preauth._settle_round(asks, at);
-    when 'release' then return query select * from preauth._release_round(asks, at);
-    when 'extend' then return query select * from preauth._extend_round(asks, at);
-    when 'cancel' then return query select * from preauth._cancel_round(asks, at);
-    when 'resolve' then
-      return query select * from preauth._settle_round(array(select a from unnest(asks) as a where a.body ->> 'action' <> 'release'), at);
-      return query select * from preauth._release_round(array(select a from unnest(asks) as a where a.body ->> 'action' = 'release'), at);
+    when 'settle' then return preauth._settle_round(asks, held, at);
+    when 'release' then return array(select r from preauth._release_round(asks, at) as r);
+    when 'extend' then return array(select r from preauth._extend_round(asks, at) as r);
+    when 'cancel' then return array(select r from preauth._cancel_round(asks, at) as r);
+    when 'resolve' then return preauth._resolve_round(asks, at);
   end case;
 end
 $$;
-comment on function preauth._lifecycle_round(text, preauth._ask[], timestamptz) is 'One call each on reservations that are locked and all different.';
+comment on function preauth._lifecycle_round(text, preauth._ask[], preauth.reservation[], timestamptz) is 'Takes asks for locked reservations that are all different.';
+
+-- 040_internal/_lifecycle_rounds.sql
+create function preauth._lifecycle_rounds(call text, asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
+language plpgsql
+as $$
+declare
+  answers preauth._answer[] := array[]::preauth._answer[];
+  turn preauth._ask[];
+begin
+  if not preauth._has_twin(asks) then
+    return preauth._lifecycle_round(call, asks, held, at);
+  end if;
+  perform preauth._lock_windows(array(
+    select distinct l.window_id from unnest(asks) as a join preauth.hold_line as l on l.request_id = a.request_id and l.account_id = a.account_id));
+  while cardinality(asks) > 0 loop
+    turn := array(select distinct on (a.request_id, a.account_id) a from unnest(asks) as a order by a.request_id, a.account_id, a.n);
+    turn := array(select t from unnest(turn) as t order by t.n);
+    answers := answers || preauth._lifecycle_round(call, turn, preauth._held(turn), at);
+    asks := array(select a from unnest(asks) as a where a.n not in (select t.n from unnest(turn) as t) order by a.n);
+  end loop;
+  return answers;
+end
+$$;
+comment on function preauth._lifecycle_rounds(text, preauth._ask[], preauth.reservation[], timestamptz) is
+  'Takes the asks in rounds in which no reservation comes twice. Where there will be more than one, every window is locked before the first, so that the lock order holds.';
 
 -- 040_internal/_line_states_allowed.sql
 create function preauth._line_states_allowed(reservation_state text) returns text[]
@@ -1975,26 +2298,60 @@ create function preauth._locate(ask preauth._ask, out account_id text, out probl
 language plpgsql stable
 as $$
 declare
-  candidates text[];
+  candidates text[] := array(select r.account_id from preauth.reservation as r
+                             where r.request_id = ask.request_id and preauth._is_within(r.account_id, ask.within) limit 2);
 begin
-  account_id := ask.account_id;
-  if ask.errors is not null then
-    problem := 'malformed';
-  elsif account_id is not null then
-    if ask.within is not null and not preauth._is_within(account_id, ask.within) then
-      problem := 'forbidden';
-    elsif not exists (select from preauth.reservation as r where r.request_id = ask.request_id and r.account_id = _locate.account_id) then
-      problem := 'reservation_unknown';
+  account_id := candidates[1];
+  problem := case cardinality(candidates) when 0 then 'reservation_unknown' when 2 then 'account_id_required' end;
+end
+$$;
+comment on function preauth._locate(preauth._ask) is 'The account of the one reservation that a request_id names within the caller''s reach, or why it cannot be told.';
+
+-- 040_internal/_located.sql
+create function preauth._located(inout asks preauth._ask[], out refused preauth._answer[])
+language plpgsql stable
+as $$
+declare
+  wanted preauth._ask[] := asks;
+  found record;
+  was_left_out boolean := false;
+begin
+  asks := '{}';
+  refused := '{}';
+  for n in 1 .. cardinality(wanted) loop
+    if wanted[n].errors is not null then
+      refused := refused || preauth._problem_answer(n, preauth._lifecycle_refusal(wanted[n], 'malformed'));
+    elsif wanted[n].account_id is null then
+      found := preauth._locate(wanted[n]);
+      was_left_out := true;
+      if found.problem is not null then
+        refused := refused || preauth._problem_answer(n, preauth._lifecycle_refusal(wanted[n], found.problem));
+      else
+        asks := asks || preauth._of_account(wanted[n], found.account_id);
+      end if;
+    elsif preauth._may_ask(wanted, n) then
+      asks := asks || wanted[n];
+    else
+      refused := refused || preauth._problem_answer(n, preauth._lifecycle_refusal(wanted[n], 'forbidden'));
     end if;
-  else
-    candidates := array(select r.account_id from preauth.reservation as r
-                        where r.request_id = ask.request_id and preauth._is_within(r.account_id, ask.within) limit 2);
-    account_id := candidates[1];
-    problem := case cardinality(candidates) when 0 then 'reservation_unknown' when 2 then 'account_id_required' end;
+  end loop;
+  if was_left_out and cardinality(asks) > 1 then
+    asks := preauth._with_twins(asks);
   end if;
 end
 $$;
-comment on function preauth._locate(preauth._ask) is 'The account of the reservation that an item means, among those its caller may see; or the problem with it.';
+comment on function preauth._located(preauth._ask[]) is 'The asks with the account each means, and the answers to those that are malformed, may not ask, or cannot be told apart.';
+
+-- 040_internal/_lock_configuration.sql
+create function preauth._lock_configuration() returns void
+language plpgsql
+as $$
+begin
+  perform from preauth.configuration for no key update;
+end
+$$;
+comment on function preauth._lock_configuration() is
+  'Every change of accounts or budgets begins with it, before any other lock: the triggers that raise the version then wait for nobody, and changes come one after the other.';
 
 -- 040_internal/_lock_down.sql
 -- Runs as whoever installs or migrates, at the end of it.
@@ -2040,7 +2397,7 @@ $$;
 comment on function preauth._lock_leases(text, text, timestamptz) is 'Locks a reservation''s lines against lapsing; false if one has lapsed already.';
 
 -- 040_internal/_lock_plan_windows.sql
-create function preauth._lock_plan_windows(plan_id text, budgets jsonb) returns void
+create function preauth._lock_plan_windows(plan_id text, budgets jsonb, apply text) returns void
 language plpgsql
 as $$
 begin
@@ -2049,62 +2406,91 @@ begin
     from jsonb_array_elements(budgets) as n (budget)
     join preauth.budget as b
       on b.owner = 'plan:' || _lock_plan_windows.plan_id and b.name = n.budget ->> 'name' and b.retired_at is null
-    join preauth.budget_window as w
-      on w.budget_id = b.budget_id and w.ends_at > preauth._now()
-      and w.limit_amount is distinct from (n.budget ->> 'limit_amount')::bigint));
+    join preauth.budget_window as w on w.budget_id = b.budget_id and w.ends_at > preauth._now()
+    where apply = 'now' and w.limit_amount is distinct from (n.budget ->> 'limit_amount')::bigint
+      or w.overdraft_amount is distinct from
+        case when n.budget ->> 'enforcement' is distinct from 'observe' then coalesce((n.budget ->> 'overdraft_amount')::bigint, 0) end));
 end
 $$;
-comment on function preauth._lock_plan_windows(text, jsonb) is
-  'Locks, in one go and so in the one order, every current window whose limit a change of a plan will move.';
+comment on function preauth._lock_plan_windows(text, jsonb, text) is
+  'Locks, in one go and so in the one order, every current window whose limit or overdraft a change of a plan will move.';
 
 -- 040_internal/_lock_reservations.sql
--- Reservations before windows, everywhere. Where a reservation comes twice, or its hold is to be charged because its time has passed, windows
--- would be locked in more than one go: then all are locked here, in the one order.
-create function preauth._lock_reservations(asks preauth._ask[]) returns timestamptz
+create function preauth._lock_reservations(
+  inout asks preauth._ask[], out held preauth.reservation[], out at timestamptz, out refused preauth._answer[])
 language plpgsql
 as $$
 declare
-  expiries timestamptz[];
-  at timestamptz;
+  wanted preauth._ask[] := asks;
+  found preauth.reservation[];
 begin
-  select array_agg(r.expires_at) filter (where r.on_expiry = 'charge') into expiries
-  from (
-    select x.* from preauth.reservation as x
-    join (select distinct a.request_id, a.account_id from unnest(asks) as a) as k using (request_id, account_id)
-    order by x.request_id, x.account_id
-    for no key update of x
-  ) as r;
+  perform from preauth.reservation as x
+  join (select distinct a.request_id, a.account_id from unnest(wanted) as a) as k on k.request_id = x.request_id and k.account_id = x.account_id
+  order by x.request_id, x.account_id
+  for no key update of x;
   at := preauth._now();
-  if at >= any (expiries) or cardinality(asks) > (select count(distinct (a.request_id, a.account_id)) from unnest(asks) as a) then
-    perform preauth._lock_windows(array(
-      select distinct l.window_id from unnest(asks) as a join preauth.hold_line as l using (request_id, account_id)));
-  end if;
-  return at;
+  found := preauth._held(wanted);
+  asks := '{}';
+  held := '{}';
+  refused := '{}';
+  for k in 1 .. cardinality(wanted) loop
+    if found[k].request_id is null then
+      refused := refused || preauth._problem_answer(wanted[k].n, preauth._lifecycle_refusal(wanted[k], 'reservation_unknown'));
+    else
+      asks := asks || wanted[k];
+      held := held || found[k];
+    end if;
+  end loop;
 end
 $$;
-comment on function preauth._lock_reservations(preauth._ask[]) is 'Locks the reservations of a batch in the order of their keys, so that one call at a time changes a reservation; the instant from which they are held.';
+comment on function preauth._lock_reservations(preauth._ask[]) is
+  'Locks the reservations of a batch, in the order of keys. held: each ask''s; at: the instant they were locked; refused: the answers to asks that have none.';
 
 -- 040_internal/_lock_slots.sql
--- Two statements: the second one's snapshot is taken when the locks are held, so that budgets are read as they are then.
-create function preauth._lock_slots(routes preauth._route[], out slots preauth._slot[], out reserved bigint[])
+create function preauth._lock_slots(routes preauth._route[], out slots preauth._slot[], out slot_ids bigint[], out reserved bigint[])
 language plpgsql
 as $$
 declare
-  windows preauth.budget_window[] := array(
-    select w from preauth._lock_windows(array(select distinct unnest(r.window_ids) from unnest(routes) as r)) as w);
+  window_ids bigint[] := array[]::bigint[];
 begin
-  select array_agg(s.slot order by (s.slot).window_id), array_agg(s.reserved order by (s.slot).window_id) into slots, reserved
+  for k in 1 .. cardinality(routes) loop
+    window_ids := window_ids || routes[k].window_ids;
+  end loop;
+  select coalesce(array_agg(s.slot), '{}'), coalesce(array_agg(s.window_id), '{}'), coalesce(array_agg(s.reserved), '{}')
+  into slots, slot_ids, reserved
   from (
-    select w.reserved, row(
+    select w.window_id, w.reserved, row(
       w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount,
-      preauth._capacity(b, w.limit_amount), preauth._capacity(b, b.limit_amount),
+      preauth._capacity(w.limit_amount, w.overdraft_amount), preauth._capacity(b.limit_amount, preauth._overdraft(b)),
       w.settled, w.starts_at, w.ends_at, b.on_expiry)::preauth._slot as slot
-    from unnest(windows) as w
+    from preauth.budget_window as w
     join preauth.budget as b on b.budget_id = w.budget_id
+    where w.window_id = any (window_ids)
+    order by w.depth desc, w.account_id, w.budget_id, w.window_id
+    for no key update of w
   ) as s;
 end
 $$;
-comment on function preauth._lock_slots(preauth._route[]) is 'Locks every window of the routes; slots and their reserved amounts, ordered by window_id.';
+comment on function preauth._lock_slots(preauth._route[]) is
+  'Locks every window of a batch once, in the order of preauth._lock_windows (one query, so that a decision costs less), and takes down what the decision needs of each: slots, their window_ids, their reserved amounts.';
+
+-- 040_internal/_lock_tallies.sql
+create function preauth._lock_tallies(window_ids bigint[]) returns preauth._tally[]
+language plpgsql
+as $$
+begin
+  return array(
+    select row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, w.settled, w.reserved, 0, 0)::preauth._tally
+    from (
+      select x.* from preauth.budget_window as x
+      where x.window_id = any (window_ids)
+      order by x.depth desc, x.account_id, x.budget_id, x.window_id
+      for no key update
+    ) as w
+    join preauth.budget as b on b.budget_id = w.budget_id);
+end
+$$;
+comment on function preauth._lock_tallies(bigint[]) is 'Locks windows, in the order of preauth._lock_windows, and takes down their figures.';
 
 -- 040_internal/_lock_windows.sql
 create function preauth._lock_windows(window_ids bigint[]) returns setof preauth.budget_window
@@ -2133,6 +2519,53 @@ begin
 end
 $$;
 comment on function preauth._log_change(text, text, text, jsonb, jsonb, text) is 'Appends a change to the log; what changes nothing is not logged.';
+
+-- 040_internal/_make_room.sql
+create function preauth._make_room(
+  slots preauth._slot[], slot_ids bigint[], inout reserved bigint[], inout looked_back bigint[],
+  places integer[], wanted bigint[], enforced boolean, at timestamptz, out short integer)
+language plpgsql
+as $$
+declare
+  freed bigint;
+begin
+  short := preauth._first_shortage(slots, reserved, places, wanted, enforced);
+  while short is not null and slot_ids[places[short]] <> all (looked_back) and wanted[short] <= slots[places[short]].capacity loop
+    freed := preauth._give_back(slot_ids[places[short]], at);
+    if freed is null then
+      looked_back := looked_back || slot_ids[places[short]];
+    end if;
+    reserved[places[short]] := reserved[places[short]] - coalesce(freed, 0);
+    short := preauth._first_shortage(slots, reserved, places, wanted, enforced);
+  end loop;
+end
+$$;
+comment on function preauth._make_room(preauth._slot[], bigint[], bigint[], bigint[], integer[], bigint[], boolean, timestamptz) is
+  'Gives back lapsed leases where a request would not fit without; short: the first budget that still cannot cover it, null when all can. looked_back: windows that have no more to give.';
+
+-- 040_internal/_make_routes.sql
+create function preauth._make_routes(asks preauth._ask[], account_ids text[], models text[], route_of integer[], at timestamptz) returns preauth._route[]
+language plpgsql
+as $$
+declare
+  routes preauth._route[];
+  unopened_ids text[];
+  unopened_models text[];
+begin
+  for round in 1 .. 8 loop
+    routes := preauth._for_models(preauth._fresh_routes(account_ids, at), models);
+    select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, routes, route_of) as u;
+    if unopened_ids is null then
+      return routes;
+    end if;
+    perform preauth._open_windows(unopened_ids, unopened_models, at);
+    at := preauth._now();
+  end loop;
+  perform preauth._raise('PA002', 'a budget window cannot be made', to_jsonb(unopened_ids));
+end
+$$;
+comment on function preauth._make_routes(preauth._ask[], text[], text[], integer[], timestamptz) is
+  'Works out the routes of a batch and makes the windows that are missing on them, looking again while the clock or a change of budgets has overtaken it.';
 
 -- 040_internal/_malformed.sql
 create function preauth._malformed(errors jsonb) returns jsonb
@@ -2179,11 +2612,37 @@ end
 $$;
 comment on function preauth._mark_unknown(preauth._ask, timestamptz) is 'The provider may or may not have billed: the hold is kept, leases included, until it is settled or resolved.';
 
+-- 040_internal/_may_ask.sql
+create function preauth._may_ask(asks preauth._ask[], n integer) returns boolean
+language sql stable
+as $$
+  select case
+    when asks[n].within is null or asks[n].within = asks[n].account_id then true
+    else preauth._is_within(asks[n].account_id, asks[n].within)
+  end
+$$;
+comment on function preauth._may_ask(preauth._ask[], integer) is 'Whether item n asks for an account that its caller is bound to.';
+
 -- 040_internal/_may_close.sql
 create function preauth._may_close(state text, next_state text) returns boolean
 language sql stable
 as $$ select state = 'held' or (state in ('released', 'lapsed') and next_state = 'settled') $$;
 comment on function preauth._may_close(text, text) is 'A held line may be settled, released or lapse; what was given back may still be settled, late. A settled line never changes.';
+
+-- 040_internal/_missing_unit.sql
+create function preauth._missing_unit(route preauth._route, wanted bigint[]) returns text
+language plpgsql stable
+as $$
+begin
+  for k in 1 .. cardinality(wanted) loop
+    if wanted[k] is null and route.hard[k] and route.units[k] <> 'open_holds' then
+      return route.units[k];
+    end if;
+  end loop;
+  return null;
+end
+$$;
+comment on function preauth._missing_unit(preauth._route, bigint[]) is 'The first unit that a hard budget counts and an option does not tell; null: none.';
 
 -- 040_internal/_most_counted.sql
 create function preauth._most_counted() returns bigint
@@ -2193,34 +2652,21 @@ comment on function preauth._most_counted() is
   'What a window counts to where nothing else bounds it, in the budget''s unit: 222 times the largest amount, and far enough below 2^63 that no sum overflows.';
 
 -- 040_internal/_move.sql
-create function preauth._move(closed preauth._closed[]) returns setof preauth._closed
+create function preauth._move(closed preauth._closed[], tallies preauth._tally[]) returns void
 language plpgsql
 as $$
 begin
-  return query
-    with step as (
-      select c.*, c.ordinality as place,
-        case when c.was = 'held' then c.amount else 0 end as freed,
-        coalesce(c.settled_amount, 0) as spent
-      from unnest(closed) with ordinality as c
-    ), moved as (
-      update preauth.budget_window as w
-      set reserved = w.reserved - t.freed, settled = w.settled + t.spent
-      from (select s.window_id, sum(s.freed)::bigint as freed, sum(s.spent)::bigint as spent from step as s group by s.window_id) as t
-      where w.window_id = t.window_id
-      returning w.window_id, w.settled, w.reserved, w.limit_amount
-    )
-    select s.request_id, s.account_id, s.position, s.window_id, s.was, s.late, s.amount, s.settled_amount,
-      (m.settled - sum(s.spent) over ahead + s.spent)::bigint,
-      (m.reserved + sum(s.freed) over ahead - s.freed)::bigint,
-      m.limit_amount
-    from step as s
-    join moved as m on m.window_id = s.window_id
-    window ahead as (partition by s.window_id order by s.place desc)
-    order by s.place;
+  update preauth.hold_line as l
+  set state = c.state, settled_amount = c.settled_amount, lapses_at = null
+  from unnest(closed) as c
+  where l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position;
+  update preauth.budget_window as w
+  set reserved = w.reserved - t.freed, settled = w.settled + t.spent
+  from unnest(tallies) as t
+  where w.window_id = t.window_id and (t.freed <> 0 or t.spent <> 0);
 end
 $$;
-comment on function preauth._move(preauth._closed[]) is 'One update a window for all lines just closed on it; the lines with the figures after each, in their order.';
+comment on function preauth._move(preauth._closed[], preauth._tally[]) is 'Writes what preauth._close_lines has decided, under its locks: one update a line, one a window.';
 
 -- 040_internal/_move_account.sql
 create function preauth._move_account(account_id text, parent_id text) returns void
@@ -2323,6 +2769,14 @@ as $$
 $$;
 comment on function preauth._numbered(preauth._ask, integer) is 'The ask with another place in its batch.';
 
+-- 040_internal/_of_account.sql
+create function preauth._of_account(ask preauth._ask, account_id text) returns preauth._ask
+language sql stable
+as $$
+  select row(ask.n, ask.call, ask.request_id, account_id, ask.body, ask.actor, ask.within, ask.dry_run, ask.twin, ask.errors)::preauth._ask
+$$;
+comment on function preauth._of_account(preauth._ask, text) is 'The ask with the account it left out.';
+
 -- 040_internal/_open_accounts.sql
 create function preauth._open_accounts(account_ids text[], at timestamptz) returns text[]
 language plpgsql
@@ -2383,13 +2837,13 @@ begin
   order by b.budget_id
   for share;
   insert into preauth.budget_window
-    (account_id, budget_id, ordinal, depth, window_key, starts_at, ends_at, time_zone, initial_limit_amount, limit_amount)
+    (account_id, budget_id, ordinal, depth, window_key, starts_at, ends_at, time_zone, initial_limit_amount, limit_amount, overdraft_amount)
   select m.scope, m.budget_id,
     1 + coalesce((select max(p.ordinal) from preauth.budget_window as p where p.account_id = m.scope and p.budget_id = m.budget_id), 0),
-    m.depth, bounds.window_key, bounds.starts_at, bounds.ends_at, m.zone, m.limit_amount, m.limit_amount
+    m.depth, bounds.window_key, bounds.starts_at, bounds.ends_at, m.zone, m.limit_amount, m.limit_amount, m.overdraft_amount
   from (
     select distinct on (b.depth, b.scope, (b.budget).budget_id)
-      b.depth, b.scope, b.zone, (b.budget).budget_id, (b.budget).window_policy, (b.budget).limit_amount
+      b.depth, b.scope, b.zone, (b.budget).budget_id, (b.budget).window_policy, (b.budget).limit_amount, preauth._overdraft(b.budget) as overdraft_amount
     from unnest(account_ids, models) as r (account_id, model)
     join preauth.account as leaf on leaf.account_id = r.account_id
     cross join lateral preauth._applicable_budgets(leaf.path, r.model) as b
@@ -2402,6 +2856,24 @@ begin
 end
 $$;
 comment on function preauth._open_windows(text[], text[], timestamptz) is 'Makes the current windows that are missing, once however many calls race for them.';
+
+-- 040_internal/_option.sql
+create function preauth._option(body jsonb, option_no integer) returns jsonb
+language sql immutable
+as $$ select case when option_no = 0 then body else body -> 'alternatives' -> (option_no - 1) end $$;
+comment on function preauth._option(jsonb, integer) is 'Option 0 is the request itself, k its k-th alternative.';
+
+-- 040_internal/_option_amounts.sql
+create function preauth._option_amounts(body jsonb, option_no integer) returns jsonb
+language sql immutable
+as $$ select preauth._option(body, option_no) -> 'amounts' $$;
+comment on function preauth._option_amounts(jsonb, integer) is 'The ceilings {unit: amount} of an option.';
+
+-- 040_internal/_option_model.sql
+create function preauth._option_model(body jsonb, option_no integer) returns text
+language sql immutable
+as $$ select coalesce(preauth._option(body, option_no) ->> 'model', body ->> 'model') $$;
+comment on function preauth._option_model(jsonb, integer) is 'The model of an option; an alternative that names none has the request''s. Null: none.';
 
 -- 040_internal/_options.sql
 create function preauth._options(body jsonb)
@@ -2417,7 +2889,7 @@ comment on function preauth._options(jsonb) is 'What a request asks for, in the 
 
 -- 040_internal/_other_answer.sql
 create function preauth._other_answer(
-  ask preauth._ask, ruling preauth._ruling, routes preauth._route[], slots preauth._slot[], reserved bigint[], is_fresh boolean, at timestamptz)
+  ask preauth._ask, ruling preauth._ruling, route preauth._route, slots preauth._slot[], reserved bigint[], is_fresh boolean, at timestamptz)
 returns preauth._answer
 language plpgsql stable
 as $$
@@ -2425,14 +2897,20 @@ begin
   if ruling.verdict in ('malformed', 'forbidden', 'amount_missing') then
     return preauth._problem_answer(ask.n, preauth._refusal(ask, ruling.verdict, ruling.detail));
   elsif is_fresh and ruling.denial is not null then
-    return preauth._fresh_denial(ask, ruling.denial, routes, slots, reserved, at);
+    return preauth._fresh_denial(ask, ruling.denial, route, slots, reserved, at);
   else
     return preauth._recorded_answer(ask, at);
   end if;
 end
 $$;
-comment on function preauth._other_answer(preauth._ask, preauth._ruling, preauth._route[], preauth._slot[], bigint[], boolean, timestamptz) is
+comment on function preauth._other_answer(preauth._ask, preauth._ruling, preauth._route, preauth._slot[], bigint[], boolean, timestamptz) is
   'The answer to an item that was not authorized just now: refused, denied, or decided before.';
+
+-- 040_internal/_overdraft.sql
+create function preauth._overdraft(budget preauth.budget) returns bigint
+language sql stable
+as $$ select case when budget.enforcement <> 'observe' then budget.overdraft_amount end $$;
+comment on function preauth._overdraft(preauth.budget) is 'The overdraft_amount that windows of a budget have, in its unit: null where it only observes.';
 
 -- 040_internal/_page_errors.sql
 create function preauth._page_errors(max_count integer, cursor text) returns jsonb
@@ -2498,20 +2976,36 @@ as $$
 $$;
 comment on function preauth._period_start(jsonb, timestamp) is 'Local time at which the calendar period around local_time begins.';
 
--- 040_internal/_plain_verdict.sql
-create function preauth._plain_verdict(prior text, replayed boolean, enforced boolean, wanted bigint[], missing_unit text) returns text
+-- 040_internal/_places.sql
+create function preauth._places(route preauth._route, slot_ids bigint[], call text) returns integer[]
+language plpgsql stable
+as $$
+declare
+  places integer[] := array[]::integer[];
+begin
+  for k in 1 .. coalesce(cardinality(route.window_ids), 0) loop
+    places := places || case when call = 'charge' and route.units[k] = 'open_holds' then null else array_position(slot_ids, route.window_ids[k]) end;
+  end loop;
+  return places;
+end
+$$;
+comment on function preauth._places(preauth._route, bigint[], text) is 'Which slot each budget of a route is; null where it takes no part: a window not made, or open holds for a charge, which is never open.';
+
+-- 040_internal/_plain_fields.sql
+create function preauth._plain_fields(call text) returns text[]
 language sql stable
 as $$
-  select case
-    when prior in ('malformed', 'forbidden', 'recorded') then prior
-    when replayed then 'recorded'
-    when prior is not null then prior
-    when not enforced then null
-    when missing_unit is not null then 'amount_missing'
-    when num_nonnulls(variadic wanted) = 0 then 'no_budget'
+  select case call
+    when 'reserve' then array['request_id', 'account_id', 'amounts', 'model', 'session_id', 'ttl_seconds']
+    when 'charge' then array['request_id', 'account_id', 'amounts', 'model', 'session_id']
+    when 'settle' then array['request_id', 'account_id', 'amounts', 'provider_request_id']
+    when 'release' then array['request_id', 'account_id', 'reason']
+    when 'extend' then array['request_id', 'account_id', 'ttl_seconds']
+    when 'cancel' then array['request_id', 'account_id']
+    else array[]::text[]
   end
 $$;
-comment on function preauth._plain_verdict(text, boolean, boolean, bigint[], text) is 'The verdict where no window''s level matters; null where it does.';
+comment on function preauth._plain_fields(text) is 'The fields of a call that preauth._is_plain can tell to be well-formed.';
 
 -- 040_internal/_plan_errors.sql
 create function preauth._plan_errors(plan_id text, body jsonb) returns jsonb
@@ -2553,6 +3047,12 @@ as $$
   from preauth.plan as p where p.plan_id = _plan_json.plan_id
 $$;
 comment on function preauth._plan_json(text) is 'A plan with its live budgets; null if there is none.';
+
+-- 040_internal/_prior_reply.sql
+create function preauth._prior_reply(ask preauth._ask, held preauth.reservation) returns jsonb
+language sql stable
+as $$ select case when ask.body ->> 'outcome' = 'unknown' then preauth._unknown_body(held) else held.closure end $$;
+comment on function preauth._prior_reply(preauth._ask, preauth.reservation) is 'What the same settle call was answered before.';
 
 -- 040_internal/_prior_verdict.sql
 create function preauth._prior_verdict(ask preauth._ask, route preauth._route, on_record boolean) returns text
@@ -2612,32 +3112,29 @@ comment on function preauth._problem_answer(integer, jsonb) is 'An item''s answe
 
 -- 040_internal/_prove_denials.sql
 create function preauth._prove_denials(
-  asks preauth._ask[], routes preauth._route[], slots preauth._slot[], reserved bigint[], lines preauth._line[], at timestamptz,
-  inout rulings preauth._ruling[])
+  asks preauth._ask[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[],
+  reserved bigint[], lines preauth._line[], at timestamptz, rulings preauth._ruling[]) returns preauth._ruling[]
 language plpgsql
 as $$
 declare
-  lapses preauth._lapse[];
+  lapses preauth._lapse[] := preauth._lapses(slots, lines, array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n));
+  places integer[];
+  fits_at timestamptz;
 begin
-  if not preauth._has_denial(rulings) then
-    return;
-  end if;
-  lapses := preauth._lapses(slots, lines, array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n));
-  rulings := array(
-    select case
-      when preauth._is_denial(r.verdict) then row(r.n, r.verdict, r.option_no, r.slot, r.required, r.available, r.detail,
-        preauth._denial(r, slots[r.slot],
-          case when r.slot is not null then preauth._fits_at(q.places, q.wanted, slots, reserved, lapses, at) end, at))::preauth._ruling
-      else r
-    end
-    from unnest(rulings) as r
-    left join preauth._questions(asks, routes, array(select s.window_id from unnest(slots) as s)) as q
-      on preauth._is_denial(r.verdict) and q.n = r.n and q.option_no = 0
-    order by r.n);
+  for n in 1 .. cardinality(rulings) loop
+    continue when not preauth._is_denial(rulings[n].verdict);
+    fits_at := null;
+    if rulings[n].slot is not null then
+      places := preauth._places(routes[route_of[n]], slot_ids, asks[n].call);
+      fits_at := preauth._fits_at(places, preauth._wanted(routes[route_of[n]], places, preauth._option_amounts(asks[n].body, 0)), slots, reserved, lapses, at);
+    end if;
+    rulings[n].denial := preauth._denial(rulings[n], slots[rulings[n].slot], fits_at, at);
+  end loop;
+  return rulings;
 end
 $$;
-comment on function preauth._prove_denials(preauth._ask[], preauth._route[], preauth._slot[], bigint[], preauth._line[], timestamptz, preauth._ruling[]) is
-  'Adds to each denial the figures that prove it and when to come again.';
+comment on function preauth._prove_denials(preauth._ask[], preauth._route[], integer[], preauth._slot[], bigint[], bigint[], preauth._line[], timestamptz, preauth._ruling[]) is
+  'The rulings with the figures that prove each denial and when to come again.';
 
 -- 040_internal/_put_budget.sql
 create function preauth._put_budget(plan_id text, account_id text, body jsonb, apply text, actor text, reason text) returns jsonb
@@ -2663,6 +3160,7 @@ begin
     set limit_amount = excluded.limit_amount, enforcement = excluded.enforcement, overdraft_amount = excluded.overdraft_amount,
       overage = excluded.overage, on_expiry = excluded.on_expiry
   returning * into after;
+  perform preauth._change_overdraft(after.budget_id, preauth._overdraft(after));
   if apply = 'now' then
     perform preauth._change_limits(after.budget_id, after.limit_amount, actor, reason);
   end if;
@@ -2691,35 +3189,6 @@ end
 $$;
 comment on function preauth._put_max_open_holds(text, integer, text, text) is 'Keeps the bound on open holds as a lifetime budget of unit open_holds, so that concurrency is decided with the other budgets. A slot lapses with its hold''s time.';
 
--- 040_internal/_questions.sql
-create function preauth._questions(asks preauth._ask[], routes preauth._route[], slot_ids bigint[])
-returns table (
-  n integer, option_no smallint, is_last boolean, twin boolean, enforced boolean,
-  verdict text, missing_unit text, wanted bigint[], places integer[])
-language sql stable
-as $$
-  select
-    a.n, o.option_no, o.option_no = coalesce(jsonb_array_length(a.body -> 'alternatives'), 0), a.twin,
-    not coalesce((a.body ->> 'record')::boolean, false),
-    preauth._prior_verdict(a, r, x.request_id is not null),
-    w.missing_unit, coalesce(w.wanted, '{}'), coalesce(w.places, '{}')
-  from unnest(asks) as a
-  cross join lateral preauth._options(a.body) as o
-  left join unnest(routes) as r on r.account_id = a.account_id and r.model is not distinct from o.model
-  left join preauth.reservation as x on x.request_id = a.request_id and x.account_id = a.account_id
-  cross join lateral (
-    select
-      array_agg(preauth._amount_of(o.amounts, u.unit) order by u.ordinality) as wanted,
-      array_agg(array_position(slot_ids, u.window_id) order by u.ordinality) as places,
-      (array_agg(u.unit order by u.ordinality) filter (where u.hard and preauth._amount_of(o.amounts, u.unit) is null))[1] as missing_unit
-    from unnest(r.window_ids, r.units, r.hard) with ordinality as u (window_id, unit, hard)
-    where not (a.call = 'charge' and u.unit = 'open_holds')
-  ) as w
-  order by a.n, o.option_no
-$$;
-comment on function preauth._questions(preauth._ask[], preauth._route[], bigint[]) is
-  'Each item''s options in the order of trying (a charge is never open): what each asks of which slot (null: it cannot be told), the first unit that a hard budget counts and the option does not tell, and the verdict where no budget need be looked at.';
-
 -- 040_internal/_raise.sql
 create function preauth._raise(code text, message text, detail jsonb default null) returns void
 language plpgsql
@@ -2730,17 +3199,27 @@ end
 $$;
 comment on function preauth._raise(text, text, jsonb) is 'PA001: misuse; PA002: a broken invariant, the transaction is undone. The codes are listed in sql/README.md.';
 
+-- 040_internal/_raise_version.sql
+create function preauth._raise_version() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  update preauth.configuration set version = version + 1;
+  return null;
+end
+$$;
+comment on function preauth._raise_version() is 'Accounts or budgets have changed: the routes that were worked out before do not hold any more.';
+
 -- 040_internal/_rate_limit_headers.sql
--- Structured field integers have at most 15 digits.
 create function preauth._rate_limit_headers(budget text, limit_amount bigint, available bigint, starts_at timestamptz, ends_at timestamptz, at timestamptz) returns json
 language sql stable
 as $$
-  select case when limit_amount is not null then json_build_object(
-    'RateLimit-Policy', format('"%s";q=%s', budget, least(limit_amount, 999999999999999))
-      || case when isfinite(ends_at) then format(';w=%s', ceil(extract(epoch from ends_at - starts_at))::bigint) else '' end,
-    'RateLimit', format('"%s";r=%s', budget, least(greatest(available, 0), 999999999999999))
-      || case when isfinite(ends_at) then format(';t=%s', greatest(ceil(extract(epoch from ends_at - at)), 0)::bigint) else '' end)
-  end
+  select case when limit_amount is not null then format(
+    '{"RateLimit-Policy": "\"%s\";q=%s%s", "RateLimit": "\"%s\";r=%s%s"}',
+    budget, least(limit_amount, 999999999999999),
+    case when isfinite(ends_at) then ';w=' || ceil(extract(epoch from ends_at - starts_at))::bigint else '' end,
+    budget, least(greatest(available, 0), 999999999999999),
+    case when isfinite(ends_at) then ';t=' || greatest(ceil(extract(epoch from ends_at - at)), 0)::bigint else '' end)::json end
 $$;
 comment on function preauth._rate_limit_headers(text, bigint, bigint, timestamptz, timestamptz, timestamptz) is 'RateLimit-Policy and RateLimit of one budget window (IETF httpapi draft): q and r in the budget''s unit, w and t in seconds.';
 
@@ -2767,13 +3246,22 @@ create function preauth._record(asks preauth._ask[], rulings preauth._ruling[], 
 language plpgsql
 as $$
 declare
-  recorded integer[] := preauth._insert_reservations(asks, rulings, lines, slots, at);
+  decided integer[] := preauth._decided(rulings);
+  recorded integer[];
 begin
-  if cardinality(recorded) < cardinality(rulings) then
+  if cardinality(decided) = 0 then
+    return decided;
+  end if;
+  recorded := preauth._insert_reservations(asks, rulings, decided, at);
+  if cardinality(recorded) < cardinality(decided) then
     lines := array(select l from unnest(lines) as l where l.n = any (recorded));
   end if;
-  perform preauth._hold_lines(asks, lines, slots, at);
-  perform preauth._settle_charges(asks, recorded, rulings, at);
+  if cardinality(lines) > 0 then
+    perform preauth._hold_lines(asks, lines, slots, at);
+  end if;
+  if asks[1].call = 'charge' then
+    perform preauth._settle_charges(asks, recorded, rulings, at);
+  end if;
   return recorded;
 end
 $$;
@@ -2807,10 +3295,10 @@ create function preauth._recorded_authorization(r preauth.reservation, at timest
 language sql stable
 as $$
   select preauth._authorization(
-    r.request_id, r.account_id, preauth._state_at(r, at), r.model, r.option_no, coalesce(l.lines, '[]'), r.expires_at,
-    coalesce(l.over_limit, false), true, r.call, coalesce((r.body ->> 'record')::boolean, false), false)
+    r.request_id, r.account_id, preauth._state_at(r, at), r.model, r.option_no, coalesce(l.lines, ''), r.expires_at,
+    coalesce(l.over_limit, false), true, r.call, preauth._is_record(r.body), false)
   from (
-    select json_agg(preauth._hold_line_json(r.account_id, b.name, w.account_id, b.unit, w.window_key, h.amount, h.available_after) order by h.position) as lines,
+    select string_agg(preauth._hold_line_text(r.account_id, b.name, w.account_id, b.unit, w.window_key, h.amount, h.available_after), ', ' order by h.position) as lines,
       bool_or(h.available_after < 0) as over_limit
     from preauth.hold_line as h
     join preauth.budget_window as w on w.window_id = h.window_id
@@ -2858,16 +3346,44 @@ create function preauth._rehearse(ask preauth._ask) returns preauth._answer
 language plpgsql
 as $$
 declare
-  answer preauth._answer;
+  answers preauth._answer[];
 begin
-  select t.* into answer from preauth._take(array[preauth._numbered(ask, 1)]) as t;
+  answers := preauth._take(array[preauth._numbered(ask, 1)]);
   raise exception using errcode = 'PA003', message = 'a dry run is undone';
 exception when sqlstate 'PA003' then
-  answer.n := ask.n;
-  return answer;
+  return preauth._renumbered(answers[1], ask.n);
 end
 $$;
 comment on function preauth._rehearse(preauth._ask) is 'Takes a dry run for real and undoes it: it answers what would be, and writes nothing at all.';
+
+-- 040_internal/_rehearse_some.sql
+create function preauth._rehearse_some(asks preauth._ask[]) returns preauth._answer[]
+language plpgsql
+as $$
+declare
+  answers preauth._answer[] := array_fill(null::preauth._answer, array[cardinality(asks)]);
+  rest preauth._ask[] := array[]::preauth._ask[];
+  places integer[] := array[]::integer[];
+  taken preauth._answer[];
+begin
+  for n in 1 .. cardinality(asks) loop
+    if asks[n].dry_run then
+      answers[n] := preauth._rehearse(asks[n]);
+    else
+      places := places || n;
+      rest := rest || preauth._numbered(asks[n], cardinality(places));
+    end if;
+  end loop;
+  if cardinality(rest) > 0 then
+    taken := preauth._take(rest);
+    for k in 1 .. cardinality(rest) loop
+      answers[places[k]] := preauth._renumbered(taken[k], places[k]);
+    end loop;
+  end if;
+  return answers;
+end
+$$;
+comment on function preauth._rehearse_some(preauth._ask[]) is 'Takes a batch with dry runs in it: those first, each undone, then the others together.';
 
 -- 040_internal/_release.sql
 create function preauth._release(asks preauth._ask[], at timestamptz) returns setof preauth._answer
@@ -2879,12 +3395,12 @@ begin
   if cardinality(asks) = 0 then
     return;
   end if;
-  closed := array(select c from preauth._close_lines(array(
-    select row(l.request_id, l.account_id, l.position, 'released', null)::preauth._closing
+  closed := preauth._close_lines(array(
+    select row(l.request_id, l.account_id, l.position, l.window_id, 'released', null)::preauth._closing
     from unnest(asks) as a
     join preauth.hold_line as l on l.request_id = a.request_id and l.account_id = a.account_id
     where l.state = 'held'
-    order by a.n, l.position), at) as c);
+    order by a.n, l.position), at);
   perform preauth._note(a, 'released', jsonb_build_object('reason', a.body -> 'reason'), at) from unnest(asks) as a;
   return query
     with replies as materialized (
@@ -2913,11 +3429,9 @@ as $$
   from unnest(asks) as a
   left join (
     select c.request_id, c.account_id,
-      jsonb_agg(preauth._hold_line_json(c.account_id, b.name, w.account_id, b.unit, w.window_key, c.amount,
+      jsonb_agg(preauth._hold_line_json(c.account_id, c.budget, c.scope, c.unit, c.window_key, c.amount,
         c.limit_after - c.settled_after - c.reserved_after) order by c.position) as lines
     from unnest(closed) as c
-    join preauth.budget_window as w on w.window_id = c.window_id
-    join preauth.budget as b on b.budget_id = w.budget_id
     group by c.request_id, c.account_id
   ) as l on l.request_id = a.request_id and l.account_id = a.account_id
 $$;
@@ -2965,6 +3479,12 @@ as $$
   end
 $$;
 comment on function preauth._release_verdict(text, preauth.reservation, timestamptz) is 'release, replay, or the code of a refusal.';
+
+-- 040_internal/_renumbered.sql
+create function preauth._renumbered(answer preauth._answer, n integer) returns preauth._answer
+language sql stable
+as $$ select row(n, answer.status, answer.headers, answer.body, answer.root)::preauth._answer $$;
+comment on function preauth._renumbered(preauth._answer, integer) is 'The answer to the item at another place.';
 
 -- 040_internal/_required_fields.sql
 create function preauth._required_fields(call text) returns text[]
@@ -3014,51 +3534,59 @@ comment on function preauth._reservation_lines(preauth.reservation, timestamptz)
 
 -- 040_internal/_reserve_answers.sql
 create function preauth._reserve_answers(
-  asks preauth._ask[], routes preauth._route[], slots preauth._slot[], reserved bigint[],
+  asks preauth._ask[], routes preauth._route[], route_of integer[], slots preauth._slot[], reserved bigint[],
   rulings preauth._ruling[], lines preauth._line[], recorded integer[], at timestamptz)
-returns setof preauth._answer
-language plpgsql
+returns preauth._answer[]
+language plpgsql stable
 as $$
 declare
-  answered integer;
+  answers preauth._answer[] := array[]::preauth._answer[];
+  all_recorded boolean := cardinality(recorded) = cardinality(rulings);
+  from_line integer := 1;
+  to_line integer;
 begin
-  return query select f.* from preauth._fresh_authorizations(asks, routes, slots, rulings, lines, recorded, at) as f;
-  get diagnostics answered = row_count;
-  if answered = cardinality(rulings) then
-    return;
-  end if;
-  return query
-    select o.* from unnest(rulings) as r
-    join unnest(asks) as a on a.n = r.n
-    cross join lateral preauth._other_answer(a, r, routes, slots, reserved, a.n = any (recorded), at) as o
-    where r.verdict <> 'authorized' or a.n <> all (recorded);
+  for n in 1 .. cardinality(rulings) loop
+    to_line := preauth._last_line(lines, n, from_line);
+    answers := answers || case
+      when rulings[n].verdict = 'authorized' and (all_recorded or n = any (recorded))
+        then preauth._fresh_authorization(asks[n], rulings[n], routes[route_of[n]], slots, lines, from_line, to_line, at)
+      else preauth._other_answer(asks[n], rulings[n], routes[route_of[n]], slots, reserved, all_recorded or n = any (recorded), at)
+    end;
+    from_line := to_line + 1;
+  end loop;
+  return answers;
 end
 $$;
-comment on function preauth._reserve_answers(preauth._ask[], preauth._route[], preauth._slot[], bigint[], preauth._ruling[], preauth._line[], integer[], timestamptz) is
-  'The answers of a batch: those authorized just now first, then the others.';
+comment on function preauth._reserve_answers(preauth._ask[], preauth._route[], integer[], preauth._slot[], bigint[], preauth._ruling[], preauth._line[], integer[], timestamptz) is
+  'The answers of a batch, in the order of its items.';
 
 -- 040_internal/_reserve_batch.sql
-create function preauth._reserve_batch(call text, items jsonb, actors text[], within text[]) returns setof preauth._answer
+create function preauth._reserve_batch(call text, items jsonb, actors text[], within text[]) returns preauth._answer[]
 language plpgsql
 as $$
 declare
   asks preauth._ask[] := preauth._asks(call, items, actors, within);
-  places integer[];
 begin
   if not items @? '$[*].dry_run' then
-    return query select * from preauth._take(asks);
-    return;
+    return preauth._take(asks);
   end if;
-  -- rehearsals first: they give their locks back, so that the others are locked in one go
-  return query select r.* from unnest(asks) as a cross join lateral preauth._rehearse(a) as r where a.dry_run;
-  places := array(select a.n from unnest(asks) as a where not a.dry_run order by a.n);
-  return query
-    select places[t.n], t.status, t.headers, t.body, t.root
-    from preauth._take(array(
-      select preauth._numbered(a, (row_number() over (order by a.n))::integer) from unnest(asks) as a where not a.dry_run)) as t;
+  return preauth._rehearse_some(asks);
 end
 $$;
-comment on function preauth._reserve_batch(text, jsonb, text[], text[]) is 'Checks and takes a batch of reserve or charge calls. The answers are not in the order of the items.';
+comment on function preauth._reserve_batch(text, jsonb, text[], text[]) is 'Checks and takes a batch of reserve or charge calls; the answers are in the order of the items.';
+
+-- 040_internal/_resolve_round.sql
+create function preauth._resolve_round(asks preauth._ask[], at timestamptz) returns preauth._answer[]
+language plpgsql
+as $$
+declare
+  releases preauth._ask[] := array(select a from unnest(asks) as a where a.body ->> 'action' = 'release');
+  settlements preauth._ask[] := array(select a from unnest(asks) as a where a.body ->> 'action' <> 'release');
+begin
+  return preauth._settle_round(settlements, preauth._held(settlements), at) || array(select r from preauth._release_round(releases, at) as r);
+end
+$$;
+comment on function preauth._resolve_round(preauth._ask[], timestamptz) is 'Settles or releases, as a person has decided.';
 
 -- 040_internal/_respond.sql
 create function preauth._respond(answer preauth._answer) returns jsonb
@@ -3110,58 +3638,55 @@ as $$
 $$;
 comment on function preauth._revoke_statements() is 'What takes from everyone, and from the roles that preauth._audience speaks of, each right that it does not give them.';
 
--- 040_internal/_routes.sql
-create function preauth._routes(asks preauth._ask[], out routes preauth._route[], out opened text[])
-language plpgsql
+-- 040_internal/_route_keys.sql
+create function preauth._route_keys(asks preauth._ask[], out account_ids text[], out models text[], out route_of integer[])
+language plpgsql stable
 as $$
 declare
-  account_ids text[];
-  models text[];
-  unopened_ids text[];
-  unopened_models text[];
-  at timestamptz := preauth._now();
+  last_option integer;
+  model text;
 begin
-  select array_agg(d.account_id), array_agg(d.model) into account_ids, models
-  from (select distinct a.account_id, o.model
-        from unnest(asks) as a cross join lateral preauth._options(a.body) as o
-        where a.errors is null and (a.within is null or preauth._is_within(a.account_id, a.within))) as d;
-  opened := preauth._open_accounts(account_ids, at);
-  for round in 1 .. 8 loop
-    routes := preauth._find_routes(account_ids, models, at);
-    exit when not preauth._has_unmade_window(routes);
-    select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, routes) as u;
-    exit when unopened_ids is null;
-    perform preauth._open_windows(unopened_ids, unopened_models, at);
-    at := preauth._now();
-    if round = 8 then
-      perform preauth._raise('PA002', 'a budget window cannot be made', to_jsonb(unopened_ids));
-    end if;
+  account_ids := '{}';
+  models := '{}';
+  route_of := array_fill(null::integer, array[cardinality(asks)]);
+  for n in 1 .. cardinality(asks) loop
+    continue when asks[n].errors is not null or not preauth._may_ask(asks, n);
+    last_option := preauth._last_option(asks[n].body);
+    for k in 0 .. last_option loop
+      model := preauth._option_model(asks[n].body, k);
+      if last_option > 0 or asks[n].account_id is distinct from account_ids[cardinality(account_ids)]
+          or model is distinct from models[cardinality(models)] then
+        account_ids := account_ids || asks[n].account_id;
+        models := models || model;
+      end if;
+    end loop;
+    route_of[n] := cardinality(account_ids) - last_option;
   end loop;
 end
 $$;
-comment on function preauth._routes(preauth._ask[]) is 'The route of every (account, model) a batch asks for; accounts (opened) and windows met for the first time are made.';
+comment on function preauth._route_keys(preauth._ask[]) is
+  'The accounts and models whose routes a batch needs: one for each run of items with the same, and one for each option of an item with alternatives. route_of: where the first option of item n is (its k-th alternative k places further); null when it may not ask.';
 
--- 040_internal/_settle.sql
-create function preauth._settle(asks preauth._ask[], at timestamptz) returns setof preauth._answer
+-- 040_internal/_routes.sql
+create function preauth._routes(asks preauth._ask[], out routes preauth._route[], out route_of integer[], out opened text[], out worked_out text[])
 language plpgsql
 as $$
 declare
-  closed preauth._closed[];
+  keys record;
+  at timestamptz := preauth._now();
 begin
-  if cardinality(asks) = 0 then
-    return;
+  keys := preauth._route_keys(asks);
+  route_of := keys.route_of;
+  routes := preauth._for_models(preauth._kept_routes(keys.account_ids, at), keys.models);
+  if not preauth._are_made(routes) then
+    worked_out := keys.account_ids;
+    opened := preauth._open_accounts(keys.account_ids, at);
+    routes := preauth._make_routes(asks, keys.account_ids, keys.models, route_of, at);
   end if;
-  closed := array(select c from preauth._close_lines(array(
-    select row(l.request_id, l.account_id, l.position, 'settled', preauth._spent(a.body -> 'amounts', b.unit))::preauth._closing
-    from unnest(asks) as a
-    join preauth.hold_line as l on l.request_id = a.request_id and l.account_id = a.account_id
-    join preauth.budget_window as w on w.window_id = l.window_id
-    join preauth.budget as b on b.budget_id = w.budget_id
-    order by a.n, l.position), at) as c);
-  return query select * from preauth._write_settlements(asks, closed, at);
 end
 $$;
-comment on function preauth._settle(preauth._ask[], timestamptz) is 'Settles locked reservations at the amounts in their asks: lines and windows, usage events, states, replies.';
+comment on function preauth._routes(preauth._ask[]) is
+  'The routes of a batch and where each item''s are (preauth._route_keys), every window that is needed being made. opened: the accounts that were made for it; worked_out: the accounts whose routes were not kept; null: none.';
 
 -- 040_internal/_settle_charges.sql
 create function preauth._settle_charges(asks preauth._ask[], recorded integer[], rulings preauth._ruling[], at timestamptz) returns void
@@ -3170,15 +3695,12 @@ as $$
 declare
   spent integer[];
 begin
-  if asks[1].call <> 'charge' then
-    return;
-  end if;
   spent := array(select r.n from unnest(rulings) as r where r.n = any (recorded) and r.verdict = 'authorized');
   if cardinality(spent) = 0 then
     return;
   end if;
   perform preauth._close_lines(array(
-    select row(l.request_id, l.account_id, l.position, 'settled', l.amount)::preauth._closing
+    select row(l.request_id, l.account_id, l.position, l.window_id, 'settled', l.amount)::preauth._closing
     from unnest(spent) as s (n)
     join preauth.hold_line as l on l.request_id = asks[s.n].request_id and l.account_id = asks[s.n].account_id), at);
   insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor)
@@ -3194,60 +3716,82 @@ end
 $$;
 comment on function preauth._settle_charges(preauth._ask[], integer[], preauth._ruling[], timestamptz) is 'In a batch of charges: settles what was just held, at what was held.';
 
--- 040_internal/_settle_findings.sql
-create function preauth._settle_findings(asks preauth._ask[], at timestamptz)
-returns table (n integer, amounts jsonb, reply jsonb, verdict text, missing_unit text)
-language sql stable
+-- 040_internal/_settle_finding.sql
+create function preauth._settle_finding(
+  ask preauth._ask, held preauth.reservation, place integer, holdings preauth._holding[], from_line integer, at timestamptz,
+  out verdict text, out amounts jsonb, out missing_unit text, out to_line integer)
+language plpgsql stable
 as $$
-  select a.n, u.amounts, case when a.body ->> 'outcome' = 'unknown' then preauth._unknown_body(r) else r.closure end,
-    case when l.uncountable then 'amount_out_of_range'
-      else preauth._settle_verdict(a, r, preauth._state_at(r, at), u.amounts, l.missing_unit, l.exceeds) end, l.missing_unit
-  from unnest(asks) as a
-  join preauth.reservation as r on r.request_id = a.request_id and r.account_id = a.account_id
-  cross join lateral (select case a.body ->> 'action' when 'accept_overage' then r.closure else a.body end -> 'amounts') as u (amounts)
-  cross join lateral (
-    select
-      min(b.unit) filter (where preauth._spent(u.amounts, b.unit) is null) as missing_unit,
-      coalesce(bool_or(h.state = 'held' and not coalesce(h.lapses_at <= at, false)
-        and b.overage = 'reject' and preauth._spent(u.amounts, b.unit) > h.amount), false) as exceeds,
-      coalesce(bool_or(h.state <> 'settled' and w.settled + preauth._spent(u.amounts, b.unit) > preauth._most_counted()), false) as uncountable
-    from preauth.hold_line as h
-    join preauth.budget_window as w on w.window_id = h.window_id
-    join preauth.budget as b on b.budget_id = w.budget_id
-    where h.request_id = a.request_id and h.account_id = a.account_id
-  ) as l
+declare
+  spent bigint;
+  exceeds boolean := false;
+  uncountable boolean := false;
+begin
+  amounts := case ask.body ->> 'action' when 'accept_overage' then held.closure else ask.body end -> 'amounts';
+  to_line := from_line - 1;
+  while holdings[to_line + 1].place = place loop
+    to_line := to_line + 1;
+    spent := preauth._spent(amounts, holdings[to_line].unit);
+    missing_unit := least(missing_unit, case when spent is null then holdings[to_line].unit end);
+    exceeds := exceeds or coalesce(spent > holdings[to_line].amount, false) and holdings[to_line].overage = 'reject'
+      and holdings[to_line].state = 'held' and not coalesce(holdings[to_line].lapses_at <= at, false);
+    uncountable := uncountable
+      or holdings[to_line].state <> 'settled' and coalesce(holdings[to_line].window_settled + spent > preauth._most_counted(), false);
+  end loop;
+  verdict := case when uncountable then 'amount_out_of_range'
+    else preauth._settle_verdict(ask, held, preauth._state_at(held, at), amounts, missing_unit, exceeds) end;
+end
 $$;
-comment on function preauth._settle_findings(preauth._ask[], timestamptz) is 'What is to become of each settlement, from the locked reservation and its lines.';
+comment on function preauth._settle_finding(preauth._ask, preauth.reservation, integer, preauth._holding[], integer, timestamptz) is
+  'What becomes of a settle call: its verdict (preauth._settle_verdict), the amounts to settle, the unit it does not tell, and where its hold lines, which begin at from_line, end.';
 
 -- 040_internal/_settle_round.sql
-create function preauth._settle_round(asks preauth._ask[], at timestamptz) returns setof preauth._answer
+create function preauth._settle_round(asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
 language plpgsql
 as $$
 declare
+  answers preauth._answer[] := array[]::preauth._answer[];
   ready preauth._ask[] := array[]::preauth._ask[];
+  closings preauth._closing[] := array[]::preauth._closing[];
+  holdings preauth._holding[];
   f record;
+  from_line integer := 1;
+  to_line integer;
 begin
-  perform preauth._expire(asks, 'charge', at);
-  for f in
-    select v.*, a as ask from preauth._settle_findings(asks, at) as v join unnest(asks) as a on a.n = v.n order by v.n
-  loop
+  if preauth._is_charge_due(held, at) then
+    perform preauth._expire(asks, 'charge', at);
+    held := preauth._held(asks);
+  end if;
+  holdings := preauth._holdings(asks);
+  for k in 1 .. cardinality(asks) loop
+    f := preauth._settle_finding(asks[k], held[k], k, holdings, from_line, at);
+    to_line := f.to_line;
     case f.verdict
       when 'settle' then
-        ready := ready || preauth._with_amounts(f.ask, f.amounts);
+        ready := ready || case when asks[k].body -> 'amounts' is null then preauth._with_amounts(asks[k], f.amounts) else asks[k] end;
+        for l in from_line .. to_line loop
+          closings := closings || row(asks[k].request_id, asks[k].account_id, holdings[l].position, holdings[l].window_id, 'settled',
+            preauth._spent(f.amounts, holdings[l].unit))::preauth._closing;
+        end loop;
       when 'replay' then
-        return next row(f.n, 200, null, (f.reply || '{"replayed": true}')::json, null)::preauth._answer;
+        answers := answers || row(asks[k].n, 200, null, (preauth._prior_reply(asks[k], held[k]) || '{"replayed": true}')::json, null)::preauth._answer;
       when 'mark_unknown' then
-        return next preauth._mark_unknown(f.ask, at);
+        answers := answers || preauth._mark_unknown(asks[k], at);
       when 'mark_exceeding' then
-        return next preauth._mark_exceeding(f.ask, at);
+        answers := answers || preauth._mark_exceeding(asks[k], at);
       else
-        return next preauth._refuse_settlement(f.ask, f.verdict, f.missing_unit, at);
+        answers := answers || preauth._refuse_settlement(asks[k], f.verdict, f.missing_unit, at);
     end case;
+    from_line := to_line + 1;
   end loop;
-  return query select * from preauth._settle(ready, at);
+  if cardinality(ready) > 0 then
+    answers := answers || preauth._write_settlements(ready, preauth._close_lines(closings, at), at);
+  end if;
+  return answers;
 end
 $$;
-comment on function preauth._settle_round(preauth._ask[], timestamptz) is 'Settles, or says why not: one call each on locked reservations that are all different.';
+comment on function preauth._settle_round(preauth._ask[], preauth.reservation[], timestamptz) is
+  'Settles, replays or refuses, one call each on locked reservations that are all different.';
 
 -- 040_internal/_settle_verdict.sql
 create function preauth._settle_verdict(ask preauth._ask, r preauth.reservation, state text, amounts jsonb, missing_unit text, exceeds boolean) returns text
@@ -3276,45 +3820,42 @@ $$;
 comment on function preauth._settle_verdict(preauth._ask, preauth.reservation, text, jsonb, text, boolean) is
   'settle, replay, mark_unknown, mark_exceeding (a refused overage that a person must resolve), or the code of a refusal: the rows 4 to 10 and 15 of docs/state-machine.md.';
 
--- 040_internal/_settled_line_json.sql
-create function preauth._settled_line_json(closed preauth._closed, scope text, window_key text, budget text, unit text) returns jsonb
+-- 040_internal/_settled_line_text.sql
+create function preauth._settled_line_text(line preauth._closed) returns text
 language sql stable
 as $$
-  select case when scope = closed.account_id
-    then jsonb_build_object('budget', budget, 'scope', scope, 'unit', unit, 'window', window_key,
-      'held', closed.amount, 'amount', closed.settled_amount, 'overage', greatest(closed.settled_amount - closed.amount, 0),
-      'settled', closed.settled_after, 'reserved', closed.reserved_after,
-      'available', closed.limit_after - closed.settled_after - closed.reserved_after)
-    else jsonb_build_object('budget', budget, 'scope', scope, 'unit', unit, 'window', window_key,
-      'held', closed.amount, 'amount', closed.settled_amount, 'overage', greatest(closed.settled_amount - closed.amount, 0))
-  end
+  select format('{"budget": "%s", "scope": "%s", "unit": "%s", "window": "%s", "held": %s, "amount": %s, "overage": %s%s}',
+    line.budget, line.scope, line.unit, line.window_key, line.amount, line.settled_amount, greatest(line.settled_amount - line.amount, 0),
+    case when line.scope = line.account_id then format(', "settled": %s, "reserved": %s, "available": %s', line.settled_after, line.reserved_after,
+      coalesce((line.limit_after - line.settled_after - line.reserved_after)::text, 'null')) else '' end)
 $$;
-comment on function preauth._settled_line_json(preauth._closed, text, text, text, text) is 'A line of a settlement; the fill level of a shared scope is left out.';
+comment on function preauth._settled_line_text(preauth._closed) is 'A line of a settlement as JSON text, with its window''s figures only where that is the account''s own. preauth._hold_line_text says why nothing needs escaping.';
 
--- 040_internal/_settlement_replies.sql
-create function preauth._settlement_replies(asks preauth._ask[], closed preauth._closed[], at timestamptz)
-returns table (n integer, reply jsonb)
-language sql stable
+-- 040_internal/_settlement.sql
+create function preauth._settlement(ask preauth._ask, closed preauth._closed[], from_line integer, to_line integer, at timestamptz) returns jsonb
+language plpgsql stable
 as $$
-  select a.n, jsonb_build_object(
-      'request_id', a.request_id, 'account_id', a.account_id, 'state', 'settled',
-      'outcome', coalesce(a.body ->> 'outcome', 'completed'), 'amounts', a.body -> 'amounts',
-      'lines', coalesce(l.lines, '[]'), 'overage', coalesce(l.overage, '{}'), 'late', coalesce(l.late, false),
-      'settled_at', preauth._time(at), 'replayed', false)
-    || case when a.call = 'resolve' then jsonb_build_object('resolved', true, 'action', a.body -> 'action') else '{}' end
-  from unnest(asks) as a
-  left join (
-    select c.request_id, c.account_id,
-      jsonb_agg(preauth._settled_line_json(c, w.account_id, w.window_key, b.name, b.unit) order by c.position) as lines,
-      jsonb_object_agg(b.unit, c.settled_amount - c.amount) filter (where c.settled_amount > c.amount) as overage,
-      bool_or(c.late) filter (where b.unit <> 'open_holds') as late
-    from unnest(closed) as c
-    join preauth.budget_window as w on w.window_id = c.window_id
-    join preauth.budget as b on b.budget_id = w.budget_id
-    group by c.request_id, c.account_id
-  ) as l on l.request_id = a.request_id and l.account_id = a.account_id
+declare
+  lines text := '';
+  overage text := '';
+  late boolean := false;
+begin
+  for k in from_line .. to_line loop
+    lines := lines || case when k > from_line then ', ' else '' end || preauth._settled_line_text(closed[k]);
+    if closed[k].settled_amount > closed[k].amount then
+      overage := overage || case when overage <> '' then ', ' else '' end
+        || format('"%s": %s', closed[k].unit, closed[k].settled_amount - closed[k].amount);
+    end if;
+    late := late or closed[k].late and closed[k].unit <> 'open_holds';
+  end loop;
+  return format('{"request_id": "%s", "account_id": "%s", "state": "settled", "outcome": "%s", "amounts": %s, "lines": [%s], "overage": {%s}, '
+      '"late": %s, "settled_at": "%s", "replayed": false%s}',
+    ask.request_id, ask.account_id, coalesce(ask.body ->> 'outcome', 'completed'), ask.body -> 'amounts', lines, overage,
+    late::text, preauth._time(at), case when ask.call = 'resolve' then format(', "resolved": true, "action": %s', ask.body -> 'action') else '' end)::jsonb;
+end
 $$;
-comment on function preauth._settlement_replies(preauth._ask[], preauth._closed[], timestamptz) is 'The replies to settlements. overage: per unit, what was spent above the hold.';
+comment on function preauth._settlement(preauth._ask, preauth._closed[], integer, integer, timestamptz) is
+  'The answer to a settlement whose lines are closed from from_line to to_line; overage: {unit: amount above the hold}; late: a hold was gone.';
 
 -- 040_internal/_shape_errors.sql
 create function preauth._shape_errors(call text, item jsonb) returns jsonb
@@ -3352,12 +3893,12 @@ $$;
 comment on function preauth._shortage_reason(preauth._slot, bigint) is 'The denial''s reason where a slot cannot cover what is required of it.';
 
 -- 040_internal/_shortage_ruling.sql
-create function preauth._shortage_ruling(n integer, option_no smallint, place integer, slot preauth._slot, reserved bigint, required bigint) returns preauth._ruling
+create function preauth._shortage_ruling(n integer, option_no integer, place integer, slot preauth._slot, reserved bigint, required bigint) returns preauth._ruling
 language sql stable
 as $$
-  select row(n, preauth._shortage_reason(slot, required), option_no, place, required, slot.limit_amount - slot.settled - reserved, null, null)::preauth._ruling
+  select row(n, preauth._shortage_reason(slot, required), option_no, place, required, slot.limit_amount - slot.settled - reserved, null, null, null)::preauth._ruling
 $$;
-comment on function preauth._shortage_ruling(integer, smallint, integer, preauth._slot, bigint, bigint) is 'The denial of an item by the slot that cannot cover it.';
+comment on function preauth._shortage_ruling(integer, integer, integer, preauth._slot, bigint, bigint) is 'The denial of an item by the slot that cannot cover it.';
 
 -- 040_internal/_slot_fits_at.sql
 create function preauth._slot_fits_at(slot preauth._slot, place integer, reserved bigint, required bigint, at timestamptz, lapses preauth._lapse[]) returns timestamptz
@@ -3395,40 +3936,44 @@ as $$
 $$;
 comment on function preauth._state_at(preauth.reservation, timestamptz) is 'The state at an instant, whether or not a sweep has written down yet what time alone has done.';
 
--- 040_internal/_strictest_expiry.sql
-create function preauth._strictest_expiry(policies text[]) returns text
-language sql stable
-as $$
-  select case when 'keep' = any (policies) then 'keep' when 'charge' = any (policies) then 'charge' else 'release' end
-$$;
-comment on function preauth._strictest_expiry(text[]) is 'What becomes of a reservation when its time passes, from what becomes of its lines.';
+-- 040_internal/_stricter_expiry.sql
+create function preauth._stricter_expiry(one text, other text) returns text
+language sql immutable
+as $$ select case when one is null then other when 'keep' in (one, other) then 'keep' when 'charge' in (one, other) then 'charge' else one end $$;
+comment on function preauth._stricter_expiry(text, text) is 'What becomes of a reservation with lines of both policies: keep if any keeps, else charge if any charges. one may be null: no line yet.';
 
 -- 040_internal/_take.sql
-create function preauth._take(asks preauth._ask[]) returns setof preauth._answer
+create function preauth._take(asks preauth._ask[]) returns preauth._answer[]
 language plpgsql
 as $$
 declare
-  routes preauth._route[];
-  opened text[];
-  slots preauth._slot[];
-  reserved bigint[];
+  way record;
+  locked record;
+  decided record;
   rulings preauth._ruling[];
-  lines preauth._line[];
+  recorded integer[];
   at timestamptz;
 begin
-  select r.routes, r.opened into routes, opened from preauth._routes(asks) as r;
-  select l.slots, l.reserved into slots, reserved from preauth._lock_slots(routes) as l;
+  way := preauth._routes(asks);
+  locked := preauth._lock_slots(way.routes);
   at := preauth._now();
-  select d.reserved, d.rulings, d.lines into reserved, rulings, lines
-  from preauth._decide(asks, routes, slots, at, reserved) as d;
-  perform preauth._close_unused_accounts(opened, asks, rulings);
-  rulings := preauth._prove_denials(asks, routes, slots, reserved, lines, at, rulings);
-  return query select * from preauth._reserve_answers(asks, routes, slots, reserved, rulings, lines,
-    preauth._record(asks, rulings, lines, slots, at), at);
+  decided := preauth._decide(asks, way.routes, way.route_of, locked.slots, locked.slot_ids, at, locked.reserved);
+  rulings := decided.rulings;
+  if cardinality(way.opened) > 0 then
+    perform preauth._close_unused_accounts(way.opened, asks, rulings);
+  end if;
+  if preauth._has_denial(rulings) then
+    rulings := preauth._prove_denials(asks, way.routes, way.route_of, locked.slots, locked.slot_ids, decided.reserved, decided.lines, at, rulings);
+  end if;
+  recorded := preauth._record(asks, rulings, decided.lines, locked.slots, at);
+  if way.worked_out is not null and cardinality(recorded) > 0 then
+    perform preauth._keep_routes(way.worked_out, at);
+  end if;
+  return preauth._reserve_answers(asks, way.routes, way.route_of, locked.slots, decided.reserved, rulings, decided.lines, recorded, at);
 end
 $$;
 comment on function preauth._take(preauth._ask[]) is
-  'Takes a batch of reserve or charge calls, numbered 1, 2, 3, …: find windows, lock them once in order, decide in order, record, answer.';
+  'Takes a batch of reserve or charge calls, numbered 1, 2, 3, …: find windows, lock them once in order, decide in order, record, answer in order.';
 
 -- 040_internal/_things.sql
 create function preauth._things() returns table (class text, schema text, name text, short_name text, owner oid, acl aclitem[])
@@ -3496,23 +4041,24 @@ $$;
 comment on function preauth._unknown_body(preauth.reservation) is 'The reply to a settlement whose outcome is unknown.';
 
 -- 040_internal/_unopened.sql
-create function preauth._unopened(asks preauth._ask[], routes preauth._route[]) returns table (account_id text, model text)
+create function preauth._unopened(asks preauth._ask[], routes preauth._route[], route_of integer[]) returns table (account_id text, model text)
 language plpgsql stable
 as $$
 begin
   return query
-    select distinct r.account_id, r.model
+    select distinct a.account_id, preauth._option_model(a.body, o.option_no)
     from unnest(asks) as a
-    cross join lateral preauth._options(a.body) as o
-    join unnest(routes) as r on r.account_id = a.account_id and r.model is not distinct from o.model
+    cross join lateral generate_series(0, preauth._last_option(a.body)) as o (option_no)
+    cross join lateral (select (routes[route_of[a.n] + o.option_no]).*) as r
     where array_position(r.window_ids, null) is not null
       and not exists (
         select from unnest(r.units, r.hard) as u (unit, hard)
-        where u.hard and preauth._amount_of(o.amounts, u.unit) is null and not coalesce((a.body ->> 'record')::boolean, false));
+        where u.hard and preauth._amount_of(preauth._option_amounts(a.body, o.option_no), u.unit) is null
+          and not coalesce((a.body ->> 'record')::boolean, false));
 end
 $$;
-comment on function preauth._unopened(preauth._ask[], preauth._route[]) is
-  'The routes with windows that are not made yet and are needed; a request that will be refused because a hard budget''s amount is missing makes none.';
+comment on function preauth._unopened(preauth._ask[], preauth._route[], integer[]) is
+  'The accounts and models with windows that are not made yet and are needed; a request that will be refused because a hard budget''s amount is missing makes none.';
 
 -- 040_internal/_value_error.sql
 create function preauth._value_error(kind text, value jsonb) returns text
@@ -3609,6 +4155,20 @@ as $$
 $$;
 comment on function preauth._verify_reservations() is 'Holds each reservation''s state against its lines and its one spend event; the mismatches.';
 
+-- 040_internal/_verify_routes.sql
+create function preauth._verify_routes() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+language sql stable
+as $$
+  select 'route_is_as_worked_out_now', r.account_id, null::bigint, null::text, to_jsonb(x)::text, to_jsonb(r)::text
+  from preauth.route as r
+  join preauth.configuration as c on c.version = r.version
+  cross join lateral preauth._work_out_routes(array[r.account_id], preauth._now()) as x
+  where r.valid_from <= preauth._now() and r.valid_until > preauth._now()
+    and ((r.path, r.suspended, r.units, r.hard, r.models) is distinct from (x.path, x.suspended, x.units, x.hard, x.models)
+      or exists (select from unnest(r.window_ids, x.window_ids) as w (kept, found) where w.kept <> w.found or w.kept is not null and w.found is null))
+$$;
+comment on function preauth._verify_routes() is 'Works out each route that holds now once more; the mismatches. A window that was made since is not one.';
+
 -- 040_internal/_verify_tree.sql
 create function preauth._verify_tree() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language sql stable
@@ -3646,16 +4206,34 @@ as $$
   )
   select c.check_name, w.account_id, w.window_id, null::text, c.expected, c.actual
   from preauth.budget_window as w
+  join preauth.budget as b on b.budget_id = w.budget_id
   left join lines as l on l.window_id = w.window_id
   left join corrections as k on k.window_id = w.window_id
   cross join lateral (values
     ('window_reserved_is_sum_of_held_lines', coalesce(l.held, 0)::text, w.reserved::text),
     ('window_settled_is_sum_of_settled_lines_and_adjustments', (coalesce(l.settled, 0) + coalesce(k.adjusted, 0))::text, w.settled::text),
-    ('window_limit_is_the_initial_one_or_the_last_change', coalesce(k.last_limit, to_jsonb(w.initial_limit_amount), 'null')::text, coalesce(to_jsonb(w.limit_amount), 'null')::text)
+    ('window_limit_is_the_initial_one_or_the_last_change', coalesce(k.last_limit, to_jsonb(w.initial_limit_amount), 'null')::text, coalesce(to_jsonb(w.limit_amount), 'null')::text),
+    ('window_overdraft_is_its_budgets', case when b.retired_at is null and w.ends_at > preauth._now() then coalesce(preauth._overdraft(b)::text, 'null') end,
+      coalesce(w.overdraft_amount::text, 'null'))
   ) as c (check_name, expected, actual)
   where c.expected <> c.actual
 $$;
 comment on function preauth._verify_windows() is 'Recomputes each window''s figures from its lines and events; the mismatches.';
+
+-- 040_internal/_wanted.sql
+create function preauth._wanted(route preauth._route, places integer[], amounts jsonb) returns bigint[]
+language plpgsql stable
+as $$
+declare
+  wanted bigint[] := array[]::bigint[];
+begin
+  for k in 1 .. coalesce(cardinality(route.units), 0) loop
+    wanted := wanted || case when places[k] is not null or route.window_ids[k] is null then preauth._amount_of(amounts, route.units[k]) end;
+  end loop;
+  return wanted;
+end
+$$;
+comment on function preauth._wanted(preauth._route, integer[], jsonb) is 'What an option asks of each budget of its route, in the budget''s unit; null where it cannot be told or takes no part.';
 
 -- 040_internal/_window_bounds.sql
 create function preauth._window_bounds(policy jsonb, zone text, at timestamptz, out window_key text, out starts_at timestamptz, out ends_at timestamptz)
@@ -3773,6 +4351,59 @@ as $$
 $$;
 comment on function preauth._with_retry_after(json, jsonb) is 'A denial''s headers: Retry-After is retry_after_ms in whole seconds, rounded up.';
 
+-- 040_internal/_with_twins.sql
+create function preauth._with_twins(asks preauth._ask[]) returns preauth._ask[]
+language plpgsql stable
+as $$
+begin
+  if cardinality(asks) = 1 then
+    return asks;
+  end if;
+  if cardinality(asks) = (select count(*) from (select distinct a.request_id, a.account_id from unnest(asks) as a) as k) then
+    return asks;
+  end if;
+  return array(
+    select row(a.n, a.call, a.request_id, a.account_id, a.body, a.actor, a.within, a.dry_run,
+      a.errors is null and row_number() over (partition by a.errors is null, a.request_id, a.account_id order by a.n) > 1, a.errors)::preauth._ask
+    from unnest(asks) as a
+    order by a.n);
+end
+$$;
+comment on function preauth._with_twins(preauth._ask[]) is 'The asks, with those marked that have the key of an earlier one.';
+
+-- 040_internal/_work_out_routes.sql
+create function preauth._work_out_routes(account_ids text[], at timestamptz) returns setof preauth.route
+language sql stable
+as $$
+  select leaf.account_id, c.version, w.valid_from, w.valid_until, leaf.path, halted.account_id, w.window_ids, w.units, w.hard, w.models
+  from (select distinct a.account_id from unnest(account_ids) as a (account_id)) as k
+  join preauth.account as leaf on leaf.account_id = k.account_id
+  cross join preauth.configuration as c
+  left join lateral (
+    select s.account_id from preauth.account as s
+    where s.account_id = any (leaf.path) and s.status = 'suspended'
+    order by cardinality(s.path) desc limit 1
+  ) as halted on true
+  cross join lateral (
+    select
+      coalesce(max(current.starts_at), '-infinity') as valid_from,
+      coalesce(min(current.ends_at), 'infinity') as valid_until,
+      coalesce(array_agg(current.window_id order by b.place), '{}') as window_ids,
+      coalesce(array_agg((b.budget).unit order by b.place), '{}') as units,
+      coalesce(array_agg((b.budget).enforcement = 'hard' order by b.place), '{}') as hard,
+      coalesce(array_agg((b.budget).model order by b.place), '{}') as models
+    from (
+      select row_number() over (order by x.step, (x.budget).model is null, (x.budget).unit = 'open_holds', (x.budget).name) as place, x.*
+      from preauth._budgets_of(leaf.path) as x
+    ) as b
+    left join lateral (
+      select n.window_id, n.starts_at, n.ends_at from preauth._current_window(b.scope, (b.budget).budget_id, at) as n
+    ) as current on true
+  ) as w
+$$;
+comment on function preauth._work_out_routes(text[], timestamptz) is
+  'The routes of accounts at an instant, from one snapshot: leaf account first, then each ancestor; a budget for one model before a budget for all.';
+
 -- 040_internal/_write_expiries.sql
 create function preauth._write_expiries(due preauth.reservation[], closed preauth._closed[], at timestamptz) returns void
 language plpgsql
@@ -3798,30 +4429,35 @@ $$;
 comment on function preauth._write_expiries(preauth.reservation[], preauth._closed[], timestamptz) is 'States and events of expired reservations.';
 
 -- 040_internal/_write_settlements.sql
-create function preauth._write_settlements(asks preauth._ask[], closed preauth._closed[], at timestamptz) returns setof preauth._answer
+create function preauth._write_settlements(asks preauth._ask[], closed preauth._closed[], at timestamptz) returns preauth._answer[]
 language plpgsql
 as $$
+declare
+  answers preauth._answer[] := array[]::preauth._answer[];
+  replies jsonb[] := array[]::jsonb[];
+  from_line integer := 1;
+  to_line integer;
 begin
-  return query
-    with replies as materialized (
-      select a, s.reply
-      from preauth._settlement_replies(asks, closed, at) as s
-      join unnest(asks) as a on a.n = s.n
-    ), events as (
-      insert into preauth.usage_event
-        (account_id, request_id, kind, amounts, overage, outcome, provider_request_id, occurred_at, actor, reason)
-      select (r.a).account_id, (r.a).request_id, case when (r.reply ->> 'late')::boolean then 'late_charge' else 'settlement' end,
-        (r.a).body -> 'amounts', nullif(r.reply -> 'overage', '{}'), r.reply ->> 'outcome', (r.a).body ->> 'provider_request_id',
-        at, (r.a).actor, (r.a).body ->> 'reason'
-      from replies as r
-      order by (r.a).n
-    ), states as (
-      update preauth.reservation as x
-      set state = 'settled', closure = r.reply
-      from replies as r
-      where x.request_id = (r.a).request_id and x.account_id = (r.a).account_id
-    )
-    select (r.a).n, 200, null::json, r.reply::json, null::text from replies as r;
+  for k in 1 .. cardinality(asks) loop
+    to_line := from_line - 1;
+    while closed[to_line + 1].request_id = asks[k].request_id and closed[to_line + 1].account_id = asks[k].account_id loop
+      to_line := to_line + 1;
+    end loop;
+    replies := replies || preauth._settlement(asks[k], closed, from_line, to_line, at);
+    answers := answers || row(asks[k].n, 200, null, replies[k]::json, null)::preauth._answer;
+    from_line := to_line + 1;
+  end loop;
+  insert into preauth.usage_event
+    (account_id, request_id, kind, amounts, overage, outcome, provider_request_id, occurred_at, actor, reason)
+  select asks[k].account_id, asks[k].request_id, case when (replies[k] ->> 'late')::boolean then 'late_charge' else 'settlement' end,
+    asks[k].body -> 'amounts', nullif(replies[k] -> 'overage', '{}'), replies[k] ->> 'outcome', asks[k].body ->> 'provider_request_id',
+    at, asks[k].actor, asks[k].body ->> 'reason'
+  from generate_subscripts(asks, 1) as k;
+  update preauth.reservation as x
+  set state = 'settled', closure = replies[k]
+  from generate_subscripts(asks, 1) as k
+  where x.request_id = asks[k].request_id and x.account_id = asks[k].account_id;
+  return answers;
 end
 $$;
 comment on function preauth._write_settlements(preauth._ask[], preauth._closed[], timestamptz) is
@@ -3878,11 +4514,11 @@ create function preauth_api.cancel(
   account_id text default null)
 returns jsonb
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-  return preauth._respond(a) from preauth._lifecycle_batch('cancel', jsonb_build_array(jsonb_build_object(
-    'request_id', request_id, 'account_id', account_id)), null, null) as a;
+  return preauth._respond((preauth._lifecycle_batch('cancel', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'account_id', account_id)), null, null))[1]);
 end
 $$;
 comment on function preauth_api.cancel(text, text) is
@@ -3892,10 +4528,10 @@ comment on function preauth_api.cancel(text, text) is
 create function preauth_api.cancel_many(items jsonb, actors text[] default null, within text[] default null)
 returns table (n integer, status integer, headers json, body json, root text)
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-  return query select a.* from preauth._lifecycle_batch('cancel', items, actors, within) as a;
+  return query select a.* from unnest(preauth._lifecycle_batch('cancel', items, actors, within)) as a;
 end
 $$;
 comment on function preauth_api.cancel_many(jsonb, text[], text[]) is
@@ -3912,11 +4548,11 @@ create function preauth_api.charge(
   record boolean default null)
 returns jsonb
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-  return preauth._respond(a) from preauth._reserve_batch('charge', jsonb_build_array(jsonb_build_object(
-    'request_id', request_id, 'account_id', account_id, 'amounts', amounts, 'model', model, 'session_id', session_id, 'labels', labels, 'record', record)), null, null) as a;
+  return preauth._respond((preauth._reserve_batch('charge', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'account_id', account_id, 'amounts', amounts, 'model', model, 'session_id', session_id, 'labels', labels, 'record', record)), null, null))[1]);
 end
 $$;
 comment on function preauth_api.charge(text, text, jsonb, text, text, jsonb, boolean) is
@@ -3926,10 +4562,10 @@ comment on function preauth_api.charge(text, text, jsonb, text, text, jsonb, boo
 create function preauth_api.charge_many(items jsonb, actors text[] default null, within text[] default null)
 returns table (n integer, status integer, headers json, body json, root text)
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-  return query select a.* from preauth._reserve_batch('charge', items, actors, within) as a order by a.n;
+  return query select a.* from unnest(preauth._reserve_batch('charge', items, actors, within)) as a;
 end
 $$;
 comment on function preauth_api.charge_many(jsonb, text[], text[]) is
@@ -3966,6 +4602,7 @@ as $$
 declare
   live bigint;
 begin
+  perform preauth._lock_configuration();
   select b.budget_id into live from preauth.budget as b
   where b.owner = 'account:' || delete_budget.account_id and b.name = delete_budget.name and b.unit <> 'open_holds' and b.retired_at is null
   for update;
@@ -3980,7 +4617,7 @@ comment on function preauth_api.delete_budget(text, text, text, text) is 'Retire
 -- 050_api/expire_due.sql
 create function preauth_api.expire_due(max_count integer default 100) returns integer
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 declare
   at timestamptz := preauth._now();
@@ -4005,11 +4642,11 @@ create function preauth_api.extend(
   account_id text default null)
 returns jsonb
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-  return preauth._respond(a) from preauth._lifecycle_batch('extend', jsonb_build_array(jsonb_build_object(
-    'request_id', request_id, 'ttl_seconds', ttl_seconds, 'account_id', account_id)), null, null) as a;
+  return preauth._respond((preauth._lifecycle_batch('extend', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'ttl_seconds', ttl_seconds, 'account_id', account_id)), null, null))[1]);
 end
 $$;
 comment on function preauth_api.extend(text, integer, text) is
@@ -4019,10 +4656,10 @@ comment on function preauth_api.extend(text, integer, text) is
 create function preauth_api.extend_many(items jsonb, actors text[] default null, within text[] default null)
 returns table (n integer, status integer, headers json, body json, root text)
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-  return query select a.* from preauth._lifecycle_batch('extend', items, actors, within) as a;
+  return query select a.* from unnest(preauth._lifecycle_batch('extend', items, actors, within)) as a;
 end
 $$;
 comment on function preauth_api.extend_many(jsonb, text[], text[]) is
@@ -4110,6 +4747,7 @@ begin
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
   end if;
+  perform preauth._lock_configuration();
   -- the tree is changed by one call at a time; decisions only read it
   lock table preauth.account in share row exclusive mode;
   problem := preauth._account_conflicts(account_id, body);
@@ -4153,6 +4791,7 @@ begin
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
   end if;
+  perform preauth._lock_configuration();
   perform from preauth.account as a where a.account_id = put_budget.account_id for no key update;
   if not found then
     return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', put_budget.account_id)));
@@ -4174,13 +4813,12 @@ begin
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
   end if;
+  perform preauth._lock_configuration();
   insert into preauth.plan (plan_id, created_at) values (put_plan.plan_id, preauth._now()) on conflict do nothing;
   perform from preauth.plan as p where p.plan_id = put_plan.plan_id for update;
   before := preauth._plan_json(plan_id);
   perform from preauth.budget as b where b.owner = 'plan:' || put_plan.plan_id and b.retired_at is null order by b.budget_id for update;
-  if coalesce(body ->> 'apply', 'now') = 'now' then
-    perform preauth._lock_plan_windows(put_plan.plan_id, body -> 'budgets');
-  end if;
+  perform preauth._lock_plan_windows(put_plan.plan_id, body -> 'budgets', coalesce(body ->> 'apply', 'now'));
   perform preauth._retire_budget(b.budget_id, actor, body ->> 'reason')
   from preauth.budget as b
   where b.owner = 'plan:' || put_plan.plan_id and b.retired_at is null
@@ -4201,11 +4839,11 @@ create function preauth_api.release(
   account_id text default null)
 returns jsonb
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-  return preauth._respond(a) from preauth._lifecycle_batch('release', jsonb_build_array(jsonb_build_object(
-    'request_id', request_id, 'reason', reason, 'account_id', account_id)), null, null) as a;
+  return preauth._respond((preauth._lifecycle_batch('release', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'reason', reason, 'account_id', account_id)), null, null))[1]);
 end
 $$;
 comment on function preauth_api.release(text, text, text) is
@@ -4215,10 +4853,10 @@ comment on function preauth_api.release(text, text, text) is
 create function preauth_api.release_many(items jsonb, actors text[] default null, within text[] default null)
 returns table (n integer, status integer, headers json, body json, root text)
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-  return query select a.* from preauth._lifecycle_batch('release', items, actors, within) as a;
+  return query select a.* from unnest(preauth._lifecycle_batch('release', items, actors, within)) as a;
 end
 $$;
 comment on function preauth_api.release_many(jsonb, text[], text[]) is
@@ -4229,16 +4867,18 @@ create function preauth_api.reservation(request_id text, account_id text default
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
-  ask preauth._ask := row(1, 'reservation', request_id, account_id, null, null, within, false, false, null)::preauth._ask;
-  found record;
+  asks preauth._ask[] := array[row(1, 'reservation', request_id, account_id, '{}', null, within, false, false, null)::preauth._ask];
+  located record;
+  refused preauth._answer[];
+  held preauth.reservation[];
 begin
-  select * into found from preauth._locate(ask);
-  if found.problem is not null then
-    return preauth._answered(preauth._lifecycle_refusal(ask, found.problem));
-  end if;
-  return preauth._answered(preauth._reservation_json(r, preauth._now()))
-  from preauth.reservation as r
-  where r.request_id = reservation.request_id and r.account_id = found.account_id;
+  located := preauth._located(asks);
+  refused := located.refused;
+  held := preauth._held(located.asks);
+  return preauth._answered(case
+    when held[1].request_id is not null then preauth._reservation_json(held[1], preauth._now())
+    else coalesce((refused[1]).body::jsonb, preauth._lifecycle_refusal(asks[1], 'reservation_unknown'))
+  end);
 end
 $$;
 comment on function preauth_api.reservation(text, text, text) is
@@ -4257,11 +4897,11 @@ create function preauth_api.reserve(
   dry_run boolean default null)
 returns jsonb
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-  return preauth._respond(a) from preauth._reserve_batch('reserve', jsonb_build_array(jsonb_build_object(
-    'request_id', request_id, 'account_id', account_id, 'amounts', amounts, 'model', model, 'ttl_seconds', ttl_seconds, 'alternatives', alternatives, 'session_id', session_id, 'labels', labels, 'dry_run', dry_run)), null, null) as a;
+  return preauth._respond((preauth._reserve_batch('reserve', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'account_id', account_id, 'amounts', amounts, 'model', model, 'ttl_seconds', ttl_seconds, 'alternatives', alternatives, 'session_id', session_id, 'labels', labels, 'dry_run', dry_run)), null, null))[1]);
 end
 $$;
 comment on function preauth_api.reserve(text, text, jsonb, text, integer, jsonb, text, jsonb, boolean) is
@@ -4271,10 +4911,10 @@ comment on function preauth_api.reserve(text, text, jsonb, text, integer, jsonb,
 create function preauth_api.reserve_many(items jsonb, actors text[] default null, within text[] default null)
 returns table (n integer, status integer, headers json, body json, root text)
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-  return query select a.* from preauth._reserve_batch('reserve', items, actors, within) as a order by a.n;
+  return query select a.* from unnest(preauth._reserve_batch('reserve', items, actors, within)) as a;
 end
 $$;
 comment on function preauth_api.reserve_many(jsonb, text[], text[]) is
@@ -4289,11 +4929,11 @@ create function preauth_api.resolve(
   amounts jsonb default null)
 returns jsonb
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-  return preauth._respond(a) from preauth._lifecycle_batch('resolve', jsonb_build_array(jsonb_build_object(
-    'request_id', request_id, 'action', action, 'reason', reason, 'account_id', account_id, 'amounts', amounts)), null, null) as a;
+  return preauth._respond((preauth._lifecycle_batch('resolve', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'action', action, 'reason', reason, 'account_id', account_id, 'amounts', amounts)), null, null))[1]);
 end
 $$;
 comment on function preauth_api.resolve(text, text, text, text, jsonb) is
@@ -4303,10 +4943,10 @@ comment on function preauth_api.resolve(text, text, text, text, jsonb) is
 create function preauth_api.resolve_many(items jsonb, actors text[] default null, within text[] default null)
 returns table (n integer, status integer, headers json, body json, root text)
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-  return query select a.* from preauth._lifecycle_batch('resolve', items, actors, within) as a;
+  return query select a.* from unnest(preauth._lifecycle_batch('resolve', items, actors, within)) as a;
 end
 $$;
 comment on function preauth_api.resolve_many(jsonb, text[], text[]) is
@@ -4350,11 +4990,11 @@ create function preauth_api.settle(
   outcome text default null)
 returns jsonb
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-  return preauth._respond(a) from preauth._lifecycle_batch('settle', jsonb_build_array(jsonb_build_object(
-    'request_id', request_id, 'amounts', amounts, 'account_id', account_id, 'provider_request_id', provider_request_id, 'outcome', outcome)), null, null) as a;
+  return preauth._respond((preauth._lifecycle_batch('settle', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'amounts', amounts, 'account_id', account_id, 'provider_request_id', provider_request_id, 'outcome', outcome)), null, null))[1]);
 end
 $$;
 comment on function preauth_api.settle(text, jsonb, text, text, text) is
@@ -4364,10 +5004,10 @@ comment on function preauth_api.settle(text, jsonb, text, text, text) is
 create function preauth_api.settle_many(items jsonb, actors text[] default null, within text[] default null)
 returns table (n integer, status integer, headers json, body json, root text)
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-  return query select a.* from preauth._lifecycle_batch('settle', items, actors, within) as a;
+  return query select a.* from unnest(preauth._lifecycle_batch('settle', items, actors, within)) as a;
 end
 $$;
 comment on function preauth_api.settle_many(jsonb, text[], text[]) is
@@ -4383,13 +5023,19 @@ begin
     union all select * from preauth._verify_admissions()
     union all select * from preauth._verify_reservations()
     union all select * from preauth._verify_lines()
-    union all select * from preauth._verify_tree();
+    union all select * from preauth._verify_tree()
+    union all select * from preauth._verify_routes();
 end
 $$;
 comment on function preauth_api.verify() is 'Recomputes the whole ledger from its rows, from one snapshot, and returns each mismatch: none, or a page for the owner.';
 
+-- 060_triggers.sql
+-- Only on what administrators change; no call of section 2 fires one. An account that is made changes no other account's route.
+create trigger account_changed after update on preauth.account for each statement execute function preauth._raise_version();
+create trigger budget_changed after insert or update or delete on preauth.budget for each statement execute function preauth._raise_version();
+
 -- 090_grants.sql
 select preauth._lock_down();
 
-insert into preauth.alembic_version (version_num) values ('0002');
+insert into preauth.alembic_version (version_num) values ('0003');
 commit;

@@ -11,6 +11,7 @@ create table preauth.budget_window (
   time_zone text not null,
   initial_limit_amount bigint,
   limit_amount bigint,
+  overdraft_amount bigint,
   settled bigint not null default 0,
   reserved bigint not null default 0,
   slice_length interval,
@@ -23,10 +24,12 @@ create table preauth.budget_window (
   constraint budget_window_reserved_range check (reserved between 0 and 2000000000000000000),
   constraint budget_window_settled_range check (settled between -7000000000000000000 and 7000000000000000000),
   constraint budget_window_limit_range check (limit_amount between 0 and 9007199254740991),
+  constraint budget_window_overdraft_range check (overdraft_amount between 0 and 9007199254740991),
   constraint budget_window_slices_go_together check (num_nulls(slice_length, slice_count) in (0, 2)),
   constraint budget_window_alert_range check (alert_at > 0)
 ) with (fillfactor = 50);
-create index budget_window_of_budget on preauth.budget_window (budget_id, ends_at);
+-- ends_at first: a decision looks windows up by account, budget and start, and must never be planned through this one.
+create index budget_window_current on preauth.budget_window (ends_at, budget_id);
 alter table preauth.budget_window enable row level security;
 comment on table preauth.budget_window is 'One period of one budget for one account, made at first use. available = limit_amount - settled - reserved.';
 comment on column preauth.budget_window.window_id is 'Surrogate key that hold lines refer to.';
@@ -40,6 +43,7 @@ comment on column preauth.budget_window.ends_at is 'First instant after; infinit
 comment on column preauth.budget_window.time_zone is 'The zone the bounds were computed in.';
 comment on column preauth.budget_window.initial_limit_amount is 'The limit the window was made with, in the budget''s unit; null: unlimited.';
 comment on column preauth.budget_window.limit_amount is 'The limit now, in the budget''s unit; null: unlimited. Changed within the window only with a limit_changed usage event.';
+comment on column preauth.budget_window.overdraft_amount is 'How far above the limit settled + reserved may reach, in the budget''s unit: its budget''s, kept here so that a decision reads one row; null: it only observes.';
 comment on column preauth.budget_window.settled is 'Spent, in the budget''s unit. Can exceed the limit by late charges and overages; bounded so that no sum of figures overflows. Of a rolling window: as of when it was last locked; preauth._settled_at tells it at an instant.';
 comment on column preauth.budget_window.reserved is 'Held by open hold lines, in the budget''s unit.';
 comment on column preauth.budget_window.slice_length is 'Of a rolling window: how long one slice is; null for the others.';

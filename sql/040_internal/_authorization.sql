@@ -1,21 +1,15 @@
+-- Text, not json_build_object, which costs three times as much; preauth._hold_line_text says why nothing needs escaping.
 create function preauth._authorization(
-  request_id text, account_id text, state text, model text, option_no smallint, lines json, expires_at timestamptz,
+  request_id text, account_id text, state text, model text, option_no integer, lines text, expires_at timestamptz,
   over_limit boolean, replayed boolean, call text, recorded boolean, dry_run boolean) returns json
 language sql stable
 as $$
-  select case
-    when dry_run then json_build_object(
-      'request_id', request_id, 'account_id', account_id, 'decision', 'authorized', 'state', state, 'model', model,
-      'chosen_alternative', nullif(option_no, 0) - 1, 'price_table_id', null, 'lines', lines,
-      'expires_at', preauth._time(expires_at), 'over_limit', over_limit, 'replayed', replayed, 'dry_run', true)
-    when call = 'charge' then json_build_object(
-      'request_id', request_id, 'account_id', account_id, 'decision', 'authorized', 'state', state, 'model', model,
-      'chosen_alternative', null, 'price_table_id', null, 'lines', lines,
-      'expires_at', null, 'over_limit', over_limit, 'replayed', replayed, 'recorded', recorded)
-    else json_build_object(
-      'request_id', request_id, 'account_id', account_id, 'decision', 'authorized', 'state', state, 'model', model,
-      'chosen_alternative', nullif(option_no, 0) - 1, 'price_table_id', null, 'lines', lines,
-      'expires_at', preauth._time(expires_at), 'over_limit', over_limit, 'replayed', replayed)
-  end
+  select format('{"request_id": "%s", "account_id": "%s", "decision": "authorized", "state": "%s", "model": %s, "chosen_alternative": %s, '
+      '"price_table_id": null, "lines": [%s], "expires_at": %s, "over_limit": %s, "replayed": %s%s}',
+    request_id, account_id, state, coalesce('"' || model || '"', 'null'),
+    case when option_no = 0 then 'null' else (option_no - 1)::text end,
+    lines, coalesce('"' || preauth._time(expires_at) || '"', 'null'), over_limit::text, replayed::text,
+    case when dry_run then ', "dry_run": true' when call = 'charge' then ', "recorded": ' || recorded::text else '' end)::json
 $$;
-comment on function preauth._authorization(text, text, text, text, smallint, json, timestamptz, boolean, boolean, text, boolean, boolean) is 'The body of an authorization or of a charge.';
+comment on function preauth._authorization(text, text, text, text, integer, text, timestamptz, boolean, boolean, text, boolean, boolean) is
+  'The answer to an authorized request; lines: its lines as JSON text, expires_at null for a charge.';

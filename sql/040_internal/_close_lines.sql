@@ -1,36 +1,41 @@
--- Money enters or leaves a window here and nowhere else, but for the holds of preauth._hold: the line is the guard. A line that another
--- call closed first is not closed again, and moves nothing. Every line changes state under its window's lock.
-create function preauth._close_lines(closings preauth._closing[], at timestamptz) returns setof preauth._closed
+-- The only place, with preauth._hold, where money enters or leaves a window by way of a hold line.
+create function preauth._close_lines(closings preauth._closing[], at timestamptz) returns preauth._closed[]
 language plpgsql
 as $$
 declare
-  closed preauth._closed[];
+  closed preauth._closed[] := array[]::preauth._closed[];
+  lines preauth.hold_line[];
+  tallies preauth._tally[];
+  ids bigint[];
+  place integer;
+  held boolean;
+  notable boolean := false;
 begin
-  perform preauth._lock_windows(array(
-    select distinct l.window_id
-    from unnest(closings) as c
-    join preauth.hold_line as l using (request_id, account_id, position)));
-  with wish as (
-    select c.ordinality, c.next_state, c.settled_amount, l.request_id, l.account_id, l.position, l.window_id, l.state as was,
-      l.state <> 'held' or coalesce(l.lapses_at <= at, false) as late, l.amount
-    from unnest(closings) with ordinality as c
-    join preauth.hold_line as l using (request_id, account_id, position)
-  ), done as (
-    update preauth.hold_line as l
-    set state = w.next_state, settled_amount = w.settled_amount, lapses_at = null
-    from wish as w
-    where l.request_id = w.request_id and l.account_id = w.account_id and l.position = w.position
-      and preauth._may_close(l.state, w.next_state)
-      and (w.next_state <> 'lapsed' or l.lapses_at <= at)
-    returning w.*
-  )
-  select array_agg(row(d.request_id, d.account_id, d.position, d.window_id, d.was, d.late, d.amount, d.settled_amount, null, null, null)::preauth._closed order by d.ordinality)
-  into closed
-  from done as d;
-  closed := array(select m from preauth._move(closed) as m);
-  perform preauth._note_spend(closed, at);
-  return query select * from unnest(closed);
+  if cardinality(closings) = 0 then
+    return closed;
+  end if;
+  tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c), at);
+  ids := array(select t.window_id from unnest(tallies) as t);
+  lines := array(
+    select l from unnest(closings) with ordinality as c
+    join preauth.hold_line as l on l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position
+    order by c.ordinality);
+  for k in 1 .. cardinality(closings) loop
+    continue when not preauth._may_close(lines[k].state, closings[k].next_state)
+      or closings[k].next_state = 'lapsed' and not coalesce(lines[k].lapses_at <= at, false);
+    place := array_position(ids, lines[k].window_id);
+    held := lines[k].state = 'held';
+    tallies[place].freed := tallies[place].freed + case when held then lines[k].amount else 0 end;
+    tallies[place].spent := tallies[place].spent + coalesce(closings[k].settled_amount, 0);
+    notable := notable or coalesce(tallies[place].settled + tallies[place].spent >= tallies[place].notable_from, false);
+    closed := closed || preauth._as_closed(lines[k], closings[k], tallies[place], not held or coalesce(lines[k].lapses_at <= at, false));
+  end loop;
+  perform preauth._move(closed, tallies);
+  if notable then
+    perform preauth._note_spend(tallies, at);
+  end if;
+  return closed;
 end
 $$;
 comment on function preauth._close_lines(preauth._closing[], timestamptz) is
-  'Closes hold lines and moves their windows by what that changes, in one step; the lines that were closed, with their windows'' figures just after each.';
+  'Closes hold lines and moves their windows by what that changes; the lines that were closed, with their windows'' figures just after each. A line''s state is the guard: what another call closed first is left out and moves nothing.';

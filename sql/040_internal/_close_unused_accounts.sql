@@ -2,9 +2,6 @@ create function preauth._close_unused_accounts(opened text[], asks preauth._ask[
 language plpgsql
 as $$
 begin
-  if cardinality(opened) = 0 then
-    return;
-  end if;
   with unused as (
     delete from preauth.account as a
     where a.account_id = any (opened)

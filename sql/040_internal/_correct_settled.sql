@@ -4,6 +4,7 @@ as $$
 declare
   w preauth.budget_window;
 begin
+  perform preauth._age(array[window_id], at);
   update preauth.budget_window as x set settled = x.settled + amount where x.window_id = _correct_settled.window_id returning x.* into w;
   if w.slice_length is not null then
     if amount > 0 then

@@ -1,7 +1,7 @@
 create function preauth._current_headers(account_id text, model text, at timestamptz) returns json
 language sql stable
 as $$
-  select preauth._rate_limit_headers((b.budget).name, w.limit_amount, l.available, w.starts_at, w.ends_at, at)
+  select preauth._rate_limit_headers((b.budget).name, w.limit_amount, l.available, w.starts_at, w.ends_at, w.slice_length * w.slice_count, at)
   from preauth._applicable_budgets(array[account_id], model) as b
   cross join lateral preauth._current_window(b.scope, (b.budget).budget_id, at) as current
   join preauth.budget_window as w on w.window_id = current.window_id

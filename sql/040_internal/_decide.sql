@@ -1,56 +1,68 @@
 create function preauth._decide(
-  asks preauth._ask[], routes preauth._route[], slots preauth._slot[], at timestamptz,
+  asks preauth._ask[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], at timestamptz,
   inout reserved bigint[], out rulings preauth._ruling[], out lines preauth._line[])
 language plpgsql
 as $$
 declare
-  slot_ids bigint[] := array(select s.window_id from unnest(slots) as s);
+  known integer[] := preauth._known(asks);
   looked_back bigint[] := array[]::bigint[];
-  decided integer := 0;
-  q record;
-  short integer;
-  freed bigint;
+  at_route integer := 0;
+  route preauth._route;
+  places integer[];
+  wanted bigint[];
   ruling preauth._ruling;
   first_ruling preauth._ruling;
+  short integer;
+  gone record;
 begin
   rulings := '{}';
   lines := '{}';
-  for q in select * from preauth._questions(asks, routes, slot_ids) loop
-    continue when q.n = decided;
-    ruling := row(q.n, preauth._plain_verdict(q.verdict, q.twin and preauth._is_decided(q.n, asks, rulings), q.enforced, q.wanted, q.missing_unit),
-      q.option_no, null, null, null, q.missing_unit, null);
-    if ruling.verdict is null then
-      short := preauth._first_shortage(slots, reserved, q.places, q.wanted, q.enforced);
-      while short is not null and slot_ids[q.places[short]] <> all (looked_back) and q.wanted[short] <= slots[q.places[short]].capacity loop
-        freed := preauth._give_back(slot_ids[q.places[short]], at);
-        if freed is null then
-          looked_back := looked_back || slot_ids[q.places[short]];
-        end if;
-        reserved[q.places[short]] := reserved[q.places[short]] - coalesce(freed, 0);
-        short := preauth._first_shortage(slots, reserved, q.places, q.wanted, q.enforced);
-      end loop;
-      if short is not null then
-        ruling := preauth._shortage_ruling(q.n, q.option_no, q.places[short], slots[q.places[short]], reserved[q.places[short]], q.wanted[short]);
+  for n in 1 .. cardinality(asks) loop
+    for option_no in 0 .. preauth._last_option(asks[n].body) loop
+      if at_route is distinct from route_of[n] + option_no then
+        at_route := route_of[n] + option_no;
+        route := routes[at_route];
+        places := preauth._places(route, slot_ids, asks[n].call);
       end if;
-    end if;
-    if ruling.verdict is null then
-      ruling.verdict := 'authorized';
-      for k in 1 .. cardinality(q.places) loop
-        continue when q.wanted[k] is null;
-        lines := lines || row(q.n, k, q.places[k], q.wanted[k],
-          slots[q.places[k]].limit_amount - slots[q.places[k]].settled - reserved[q.places[k]] - q.wanted[k])::preauth._line;
-        reserved[q.places[k]] := reserved[q.places[k]] + q.wanted[k];
-      end loop;
-    end if;
-    if q.option_no = 0 then
-      first_ruling := ruling;
-    end if;
-    if q.is_last or not preauth._is_denial(ruling.verdict) then
-      rulings := rulings || case when preauth._is_denial(ruling.verdict) then first_ruling else ruling end;
-      decided := q.n;
-    end if;
+      ruling := row(n, preauth._prior_verdict(asks[n], route, n = any (known) or asks[n].twin and preauth._is_decided(n, asks, rulings)),
+        option_no, null, null, null, null, null, null);
+      if ruling.verdict is null then
+        wanted := preauth._wanted(route, places, preauth._option_amounts(asks[n].body, option_no));
+        if not preauth._is_record(asks[n].body) then
+          ruling.detail := preauth._missing_unit(route, wanted);
+          ruling.verdict := case when ruling.detail is not null then 'amount_missing' when num_nonnulls(variadic wanted) = 0 then 'no_budget' end;
+        end if;
+      end if;
+      if ruling.verdict is null then
+        short := preauth._first_shortage(slots, reserved, places, wanted, not preauth._is_record(asks[n].body));
+        if short is not null then
+          gone := preauth._make_room(slots, slot_ids, reserved, looked_back, places, wanted, not preauth._is_record(asks[n].body), at);
+          short := gone.short;
+          reserved := gone.reserved;
+          looked_back := gone.looked_back;
+        end if;
+        if short is not null then
+          ruling := preauth._shortage_ruling(n, option_no, places[short], slots[places[short]], reserved[places[short]], wanted[short]);
+        end if;
+      end if;
+      if ruling.verdict is null then
+        ruling.verdict := 'authorized';
+        for k in 1 .. cardinality(places) loop
+          continue when wanted[k] is null;
+          lines := lines || row(n, k, places[k], wanted[k],
+            slots[places[k]].limit_amount - slots[places[k]].settled - reserved[places[k]] - wanted[k])::preauth._line;
+          reserved[places[k]] := reserved[places[k]] + wanted[k];
+          ruling.on_expiry := preauth._stricter_expiry(ruling.on_expiry, slots[places[k]].on_expiry);
+        end loop;
+      end if;
+      if option_no = 0 then
+        first_ruling := ruling;
+      end if;
+      exit when not preauth._is_denial(ruling.verdict);
+    end loop;
+    rulings := rulings || case when preauth._is_denial(ruling.verdict) then first_ruling else ruling end;
   end loop;
 end
 $$;
-comment on function preauth._decide(preauth._ask[], preauth._route[], preauth._slot[], timestamptz, bigint[]) is
+comment on function preauth._decide(preauth._ask[], preauth._route[], integer[], preauth._slot[], bigint[], timestamptz, bigint[]) is
   'Decides the items in their order against locked slots: each holds on every budget that applies or on none; its first option that fits is authorized. reserved: the slots'' reserved amounts before, and after.';

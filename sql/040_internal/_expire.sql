@@ -12,12 +12,12 @@ begin
   if cardinality(due) = 0 then
     return 0;
   end if;
-  closed := array(select c from preauth._close_lines(array(
+  closed := preauth._close_lines(array(
     select preauth._expiry_closing(r, l, at)
     from unnest(due) as r
     join preauth.hold_line as l on l.request_id = r.request_id and l.account_id = r.account_id
     where l.state = 'held' and (l.lapses_at <= at or r.on_expiry = 'charge')
-    order by r.request_id, r.account_id, l.position), at) as c);
+    order by r.request_id, r.account_id, l.position), at);
   perform preauth._write_expiries(due, closed, at);
   return cardinality(due);
 end

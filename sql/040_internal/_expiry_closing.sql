@@ -2,8 +2,8 @@ create function preauth._expiry_closing(r preauth.reservation, line preauth.hold
 language sql stable
 as $$
   select case
-    when line.lapses_at <= at then row(line.request_id, line.account_id, line.position, 'lapsed', null)::preauth._closing
-    else row(line.request_id, line.account_id, line.position, 'settled', line.amount)::preauth._closing
+    when line.lapses_at <= at then row(line.request_id, line.account_id, line.position, line.window_id, 'lapsed', null)::preauth._closing
+    else row(line.request_id, line.account_id, line.position, line.window_id, 'settled', line.amount)::preauth._closing
   end
 $$;
 comment on function preauth._expiry_closing(preauth.reservation, preauth.hold_line, timestamptz) is 'What becomes of a line when time has passed: a lease lapses, another line is charged at its hold.';

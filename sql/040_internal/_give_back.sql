@@ -5,7 +5,7 @@ language plpgsql
 as $$
 declare
   lapsed preauth._closing[] := array(
-    select row(l.request_id, l.account_id, l.position, 'lapsed', null)::preauth._closing
+    select row(l.request_id, l.account_id, l.position, l.window_id, 'lapsed', null)::preauth._closing
     from preauth.hold_line as l
     where l.window_id = _give_back.window_id and l.lapses_at <= at
     order by l.lapses_at
@@ -15,7 +15,7 @@ begin
   if cardinality(lapsed) = 0 then
     return null;
   end if;
-  return (select coalesce(sum(c.amount), 0) from preauth._close_lines(lapsed, at) as c);
+  return (select coalesce(sum(c.amount), 0) from unnest(preauth._close_lines(lapsed, at)) as c);
 end
 $$;
 comment on function preauth._give_back(bigint, timestamptz) is

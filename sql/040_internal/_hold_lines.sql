@@ -2,29 +2,21 @@ create function preauth._hold_lines(asks preauth._ask[], lines preauth._line[], 
 language plpgsql
 as $$
 declare
-  window_ids bigint[];
-  amounts bigint[];
-  capacities bigint[];
+  amounts bigint[] := array_fill(0::bigint, array[cardinality(slots)]);
+  capacities bigint[] := array_fill(null::bigint, array[cardinality(slots)]);
+  place integer;
 begin
-  if cardinality(lines) = 0 then
-    return;
-  end if;
-  select array_agg(w.window_id), array_agg(w.amount), array_agg(w.capacity) into window_ids, amounts, capacities
-  from (
-    select slots[l.slot].window_id as window_id, sum(l.amount)::bigint as amount,
-      case when bool_or(coalesce((a.body ->> 'record')::boolean, false)) then preauth._most_counted() else slots[l.slot].capacity end as capacity
-    from unnest(lines) as l
-    join unnest(asks) as a on a.n = l.n
-    group by l.slot
-    having sum(l.amount) > 0
-  ) as w;
-  perform preauth._hold(coalesce(window_ids, '{}'), amounts, capacities);
+  for k in 1 .. cardinality(lines) loop
+    place := lines[k].slot;
+    amounts[place] := amounts[place] + lines[k].amount;
+    capacities[place] := greatest(capacities[place],
+      case when preauth._is_record(asks[lines[k].n].body) then preauth._most_counted() else slots[place].capacity end);
+  end loop;
+  perform preauth._hold(slots, amounts, capacities);
   insert into preauth.hold_line (request_id, account_id, position, window_id, amount, available_after, state, lapses_at)
-  select a.request_id, a.account_id, l.position, s.window_id, l.amount, l.available_after, 'held',
-    case when s.on_expiry = 'release' then preauth._expiry(a, at) end
-  from unnest(lines) as l
-  join unnest(asks) as a on a.n = l.n
-  join unnest(slots) with ordinality as s on s.ordinality = l.slot;
+  select asks[l.n].request_id, asks[l.n].account_id, l.position, slots[l.slot].window_id, l.amount, l.available_after, 'held',
+    case when slots[l.slot].on_expiry = 'release' then preauth._expiry(asks[l.n], at) end
+  from unnest(lines) as l;
 end
 $$;
-comment on function preauth._hold_lines(preauth._ask[], preauth._line[], preauth._slot[], timestamptz) is 'Adds the lines to their windows, one update a window, and writes them.';
+comment on function preauth._hold_lines(preauth._ask[], preauth._line[], preauth._slot[], timestamptz) is 'Holds on the windows what was decided, and writes the hold lines.';

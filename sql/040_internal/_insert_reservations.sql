@@ -1,36 +1,31 @@
--- In the order of keys: two batches that race with the same ids cannot wait for each other in a ring.
-create function preauth._insert_reservations(asks preauth._ask[], rulings preauth._ruling[], lines preauth._line[], slots preauth._slot[], at timestamptz) returns integer[]
+create function preauth._insert_reservations(asks preauth._ask[], rulings preauth._ruling[], decided integer[], at timestamptz) returns integer[]
 language plpgsql
 as $$
 declare
-  recorded integer[];
+  request_ids text[];
+  account_ids text[];
 begin
   with inserted as (
     insert into preauth.reservation
       (request_id, account_id, call, body, state, model, option_no, on_expiry, created_at, expires_at, actor, denial)
-    select a.request_id, a.account_id, a.call, a.body,
-      case when r.denial is null then 'authorized' else 'denied' end,
-      preauth._chosen_model(a.body, r.option_no),
-      r.option_no, e.on_expiry, at, case when r.denial is null then preauth._expiry(a, at) end, a.actor, r.denial
-    from unnest(rulings) as r
-    join unnest(asks) as a on a.n = r.n
-    left join (
-      select l.n, preauth._strictest_expiry(array_agg(s.on_expiry)) as on_expiry
-      from unnest(lines) as l
-      join unnest(slots) with ordinality as s on s.ordinality = l.slot
-      group by l.n
-    ) as e on e.n = r.n
-    where r.verdict = 'authorized' or r.denial is not null
-    order by a.request_id, a.account_id
+    select asks[d.n].request_id, asks[d.n].account_id, asks[d.n].call, asks[d.n].body,
+      case when rulings[d.n].denial is null then 'authorized' else 'denied' end,
+      preauth._option_model(asks[d.n].body, rulings[d.n].option_no), rulings[d.n].option_no, rulings[d.n].on_expiry,
+      at, case when rulings[d.n].denial is null then preauth._expiry(asks[d.n], at) end, asks[d.n].actor, rulings[d.n].denial
+    from unnest(decided) as d (n)
+    order by 1, 2
     on conflict do nothing
     returning request_id, account_id
   )
-  select array_agg(r.n) into recorded
-  from unnest(rulings) as r
-  join unnest(asks) as a on a.n = r.n
-  join inserted as i on i.request_id = a.request_id and i.account_id = a.account_id
-  where r.verdict = 'authorized' or r.denial is not null;
-  return coalesce(recorded, '{}');
+  select array_agg(i.request_id), array_agg(i.account_id) into request_ids, account_ids from inserted as i;
+  if cardinality(request_ids) = cardinality(decided) then
+    return decided;
+  end if;
+  return array(
+    select d.n from unnest(decided) as d (n)
+    join unnest(request_ids, account_ids) as i (request_id, account_id)
+      on i.request_id = asks[d.n].request_id and i.account_id = asks[d.n].account_id);
 end
 $$;
-comment on function preauth._insert_reservations(preauth._ask[], preauth._ruling[], preauth._line[], preauth._slot[], timestamptz) is 'Writes each new decision''s row; the items whose row is new.';
+comment on function preauth._insert_reservations(preauth._ask[], preauth._ruling[], integer[], timestamptz) is
+  'Records decisions, in the order of keys, but for what another transaction has just recorded; the items that were recorded.';

@@ -1,15 +1,19 @@
-create function preauth._is_plain(call text, field text, value jsonb, unit text, amount jsonb) returns boolean
+create function preauth._is_plain(call text, item jsonb) returns boolean
 language sql stable
 as $$
   select case
-    when value = 'null' then field <> all (preauth._required_fields(call))
-    else case preauth._field_kind(call, field)
-      when 'id' then jsonb_typeof(value) = 'string' and preauth._is_id(value #>> '{}')
-      when 'amounts' then preauth._is_unit(unit) and preauth._is_amount(amount)
-      when 'ttl' then preauth._is_amount(value) and value::text::bigint between 1 and 86400
-      else false
-    end
+    when jsonb_typeof(item) is distinct from 'object' then false
+    when item - preauth._plain_fields(call) <> '{}'
+      and (jsonb_strip_nulls(item - preauth._plain_fields(call)) <> '{}' or item - preauth._known_fields(call) <> '{}') then false
+    else preauth._is_plain_id(item -> 'request_id')
+      and (preauth._is_plain_id(item -> 'account_id') or item ->> 'account_id' is null and call not in ('reserve', 'charge'))
+      and (preauth._are_plain_amounts(item -> 'amounts') or call not in ('reserve', 'charge', 'settle'))
+      and (item ->> 'model' is null or preauth._is_plain_id(item -> 'model'))
+      and (item ->> 'session_id' is null or preauth._is_plain_id(item -> 'session_id'))
+      and (item ->> 'ttl_seconds' is null and call <> 'extend' or preauth._value_error('ttl', item -> 'ttl_seconds') is null)
+      and (item ->> 'provider_request_id' is null or preauth._is_line(item -> 'provider_request_id', 256))
+      and (call <> 'release' or preauth._is_line(item -> 'reason', 256))
   end
 $$;
-comment on function preauth._is_plain(text, text, jsonb, text, jsonb) is
-  'Whether a field, and where it is amounts one entry of it, is certainly well-formed: one cheap look at what most calls send. When false, preauth._field_errors looks properly.';
+comment on function preauth._is_plain(text, jsonb) is
+  'Whether an item is certainly well-formed: one cheap look at what most calls send. When it is not true, preauth._shape_errors looks properly.';

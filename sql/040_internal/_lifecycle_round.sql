@@ -1,16 +1,14 @@
-create function preauth._lifecycle_round(call text, asks preauth._ask[], at timestamptz) returns setof preauth._answer
+create function preauth._lifecycle_round(call text, asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
 language plpgsql
 as $$
 begin
   case call
-    when 'settle' then return query select * from preauth._settle_round(asks, at);
-    when 'release' then return query select * from preauth._release_round(asks, at);
-    when 'extend' then return query select * from preauth._extend_round(asks, at);
-    when 'cancel' then return query select * from preauth._cancel_round(asks, at);
-    when 'resolve' then
-      return query select * from preauth._settle_round(array(select a from unnest(asks) as a where a.body ->> 'action' <> 'release'), at);
-      return query select * from preauth._release_round(array(select a from unnest(asks) as a where a.body ->> 'action' = 'release'), at);
+    when 'settle' then return preauth._settle_round(asks, held, at);
+    when 'release' then return array(select r from preauth._release_round(asks, at) as r);
+    when 'extend' then return array(select r from preauth._extend_round(asks, at) as r);
+    when 'cancel' then return array(select r from preauth._cancel_round(asks, at) as r);
+    when 'resolve' then return preauth._resolve_round(asks, at);
   end case;
 end
 $$;
-comment on function preauth._lifecycle_round(text, preauth._ask[], timestamptz) is 'One call each on reservations that are locked and all different.';
+comment on function preauth._lifecycle_round(text, preauth._ask[], preauth.reservation[], timestamptz) is 'Takes asks for locked reservations that are all different.';

@@ -1,25 +1,29 @@
--- Reservations before windows, everywhere. Where a reservation comes twice, or its hold is to be charged because its time has passed, windows
--- would be locked in more than one go: then all are locked here, in the one order.
-create function preauth._lock_reservations(asks preauth._ask[]) returns timestamptz
+create function preauth._lock_reservations(
+  inout asks preauth._ask[], out held preauth.reservation[], out at timestamptz, out refused preauth._answer[])
 language plpgsql
 as $$
 declare
-  expiries timestamptz[];
-  at timestamptz;
+  wanted preauth._ask[] := asks;
+  found preauth.reservation[];
 begin
-  select array_agg(r.expires_at) filter (where r.on_expiry = 'charge') into expiries
-  from (
-    select x.* from preauth.reservation as x
-    join (select distinct a.request_id, a.account_id from unnest(asks) as a) as k using (request_id, account_id)
-    order by x.request_id, x.account_id
-    for no key update of x
-  ) as r;
+  perform from preauth.reservation as x
+  join (select distinct a.request_id, a.account_id from unnest(wanted) as a) as k on k.request_id = x.request_id and k.account_id = x.account_id
+  order by x.request_id, x.account_id
+  for no key update of x;
   at := preauth._now();
-  if at >= any (expiries) or cardinality(asks) > (select count(distinct (a.request_id, a.account_id)) from unnest(asks) as a) then
-    perform preauth._lock_windows(array(
-      select distinct l.window_id from unnest(asks) as a join preauth.hold_line as l using (request_id, account_id)));
-  end if;
-  return at;
+  found := preauth._held(wanted);
+  asks := '{}';
+  held := '{}';
+  refused := '{}';
+  for k in 1 .. cardinality(wanted) loop
+    if found[k].request_id is null then
+      refused := refused || preauth._problem_answer(wanted[k].n, preauth._lifecycle_refusal(wanted[k], 'reservation_unknown'));
+    else
+      asks := asks || wanted[k];
+      held := held || found[k];
+    end if;
+  end loop;
 end
 $$;
-comment on function preauth._lock_reservations(preauth._ask[]) is 'Locks the reservations of a batch in the order of their keys, so that one call at a time changes a reservation; the instant from which they are held.';
+comment on function preauth._lock_reservations(preauth._ask[]) is
+  'Locks the reservations of a batch, in the order of keys. held: each ask''s; at: the instant they were locked; refused: the answers to asks that have none.';

@@ -1,22 +1,12 @@
-create function preauth._note_spend(closed preauth._closed[], at timestamptz) returns void
+create function preauth._note_spend(tallies preauth._tally[], at timestamptz) returns void
 language plpgsql
 as $$
-declare
-  rolling bigint[];
-  amounts bigint[];
-  alerting bigint[];
 begin
-  select array_agg(w.window_id) filter (where w.slice_length is not null), array_agg(s.amount) filter (where w.slice_length is not null),
-    array_agg(w.window_id) filter (where w.settled >= w.alert_at)
-  into rolling, amounts, alerting
-  from (select c.window_id, sum(c.settled_amount)::bigint as amount from unnest(closed) as c where c.settled_amount > 0 group by c.window_id) as s
-  join preauth.budget_window as w on w.window_id = s.window_id;
-  if rolling is not null then
-    perform preauth._add_to_slices(rolling, amounts, at);
-  end if;
-  if alerting is not null then
-    perform preauth._raise_alerts(alerting, at);
-  end if;
+  perform preauth._add_to_slices(array(select t.window_id from unnest(tallies) as t), array(select t.spent from unnest(tallies) as t), at);
+  perform preauth._raise_alerts(array(
+    select w.window_id from unnest(tallies) as t
+    join preauth.budget_window as w on w.window_id = t.window_id
+    where t.spent > 0 and w.settled >= w.alert_at), at);
 end
 $$;
-comment on function preauth._note_spend(preauth._closed[], timestamptz) is 'What was just spent on locked windows goes into the slices of those that roll, and is told where it reaches a threshold.';
+comment on function preauth._note_spend(preauth._tally[], timestamptz) is 'What was just spent on locked windows goes into the slices of those that roll, and is told where it reaches a threshold.';

@@ -14,14 +14,15 @@ begin
   order by b.budget_id
   for share;
   insert into preauth.budget_window
-    (account_id, budget_id, ordinal, depth, window_key, starts_at, ends_at, time_zone, initial_limit_amount, limit_amount, slice_length, slice_count, alert_at)
+    (account_id, budget_id, ordinal, depth, window_key, starts_at, ends_at, time_zone, initial_limit_amount, limit_amount, overdraft_amount, slice_length, slice_count, alert_at)
   select m.scope, m.budget_id,
     1 + coalesce((select max(p.ordinal) from preauth.budget_window as p where p.account_id = m.scope and p.budget_id = m.budget_id), 0),
-    m.depth, bounds.window_key, bounds.starts_at, bounds.ends_at, m.zone, m.limit_amount, m.limit_amount,
+    m.depth, bounds.window_key, bounds.starts_at, bounds.ends_at, m.zone, m.limit_amount, m.limit_amount, m.overdraft_amount,
     preauth._slice_length(m.window_policy), (m.window_policy ->> 'slices')::integer, preauth._alert_level(m.limit_amount, m.thresholds[1])
   from (
     select distinct on (b.depth, b.scope, (b.budget).budget_id)
-      b.depth, b.scope, b.zone, (b.budget).budget_id, (b.budget).window_policy, (b.budget).limit_amount, (b.budget).thresholds
+      b.depth, b.scope, b.zone, (b.budget).budget_id, (b.budget).window_policy, (b.budget).limit_amount, (b.budget).thresholds,
+      preauth._overdraft(b.budget) as overdraft_amount
     from unnest(account_ids, models) as r (account_id, model)
     join preauth.account as leaf on leaf.account_id = r.account_id
     cross join lateral preauth._applicable_budgets(leaf.path, r.model) as b

@@ -1,27 +1,29 @@
 create function preauth._prove_denials(
-  asks preauth._ask[], routes preauth._route[], slots preauth._slot[], reserved bigint[], lines preauth._line[], at timestamptz,
-  inout rulings preauth._ruling[])
+  asks preauth._ask[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[],
+  reserved bigint[], lines preauth._line[], at timestamptz, rulings preauth._ruling[]) returns preauth._ruling[]
 language plpgsql
 as $$
 declare
-  lapses preauth._lapse[];
+  expiries timestamptz[] := array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n);
+  lapses preauth._lapse[] := preauth._lapses(slots, lines, expiries, at, 256);
+  looked_until timestamptz := (select min(l.lapses_at) from unnest(lapses) as l where l.is_last);
+  fits_at timestamptz;
 begin
-  if not preauth._has_denial(rulings) then
-    return;
-  end if;
-  lapses := preauth._lapses(slots, lines, array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n), at, 256);
-  rulings := array(
-    select case
-      when preauth._is_denial(r.verdict) then row(r.n, r.verdict, r.option_no, r.slot, r.required, r.available, r.detail,
-        preauth._denial(r, slots[r.slot],
-          case when r.slot is not null then preauth._fits_at(q.places, q.wanted, slots, reserved, lapses, at) end, at))::preauth._ruling
-      else r
-    end
-    from unnest(rulings) as r
-    left join preauth._questions(asks, routes, array(select s.window_id from unnest(slots) as s)) as q
-      on preauth._is_denial(r.verdict) and q.n = r.n and q.option_no = 0
-    order by r.n);
+  for n in 1 .. cardinality(rulings) loop
+    continue when not preauth._is_denial(rulings[n].verdict);
+    fits_at := null;
+    if rulings[n].slot is not null then
+      fits_at := preauth._ask_fits_at(asks[n], routes, route_of[n], slots, slot_ids, reserved, lapses, at);
+      if fits_at >= looked_until then
+        lapses := preauth._lapses(slots, lines, expiries, at, 10000);
+        looked_until := null;
+        fits_at := preauth._ask_fits_at(asks[n], routes, route_of[n], slots, slot_ids, reserved, lapses, at);
+      end if;
+    end if;
+    rulings[n].denial := preauth._denial(rulings[n], slots[rulings[n].slot], fits_at, at);
+  end loop;
+  return rulings;
 end
 $$;
-comment on function preauth._prove_denials(preauth._ask[], preauth._route[], preauth._slot[], bigint[], preauth._line[], timestamptz, preauth._ruling[]) is
-  'Adds to each denial the figures that prove it and when to come again.';
+comment on function preauth._prove_denials(preauth._ask[], preauth._route[], integer[], preauth._slot[], bigint[], bigint[], preauth._line[], timestamptz, preauth._ruling[]) is
+  'The rulings with the figures that prove each denial and when to come again. The first 256 leases of each slot are looked at, where that does not do the first 10000.';

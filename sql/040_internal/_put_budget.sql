@@ -21,6 +21,7 @@ begin
     set limit_amount = excluded.limit_amount, enforcement = excluded.enforcement, overdraft_amount = excluded.overdraft_amount,
       overage = excluded.overage, on_expiry = excluded.on_expiry, thresholds = excluded.thresholds
   returning * into after;
+  perform preauth._change_overdraft(after.budget_id, preauth._overdraft(after));
   if apply = 'now' then
     perform preauth._change_limits(after.budget_id, after.limit_amount, actor, reason);
   end if;

@@ -2,6 +2,10 @@ create function preauth._raise_alerts(window_ids bigint[], at timestamptz) retur
 language plpgsql
 as $$
 begin
+  if coalesce(cardinality(window_ids), 0) = 0 then
+    return;
+  end if;
+  perform preauth._age(window_ids, at);
   with found as materialized (
     select * from preauth._due_alerts(window_ids, at)
   ), told as (

@@ -2,13 +2,22 @@ create function preauth._record(asks preauth._ask[], rulings preauth._ruling[], 
 language plpgsql
 as $$
 declare
-  recorded integer[] := preauth._insert_reservations(asks, rulings, lines, slots, at);
+  decided integer[] := preauth._decided(rulings);
+  recorded integer[];
 begin
-  if cardinality(recorded) < cardinality(rulings) then
+  if cardinality(decided) = 0 then
+    return decided;
+  end if;
+  recorded := preauth._insert_reservations(asks, rulings, decided, at);
+  if cardinality(recorded) < cardinality(decided) then
     lines := array(select l from unnest(lines) as l where l.n = any (recorded));
   end if;
-  perform preauth._hold_lines(asks, lines, slots, at);
-  perform preauth._settle_charges(asks, recorded, rulings, at);
+  if cardinality(lines) > 0 then
+    perform preauth._hold_lines(asks, lines, slots, at);
+  end if;
+  if asks[1].call = 'charge' then
+    perform preauth._settle_charges(asks, recorded, rulings, at);
+  end if;
   return recorded;
 end
 $$;

@@ -2,10 +2,10 @@ create function preauth._recorded_authorization(r preauth.reservation, at timest
 language sql stable
 as $$
   select preauth._authorization(
-    r.request_id, r.account_id, preauth._state_at(r, at), r.model, r.option_no, coalesce(l.lines, '[]'), r.expires_at,
-    coalesce(l.over_limit, false), true, r.call, coalesce((r.body ->> 'record')::boolean, false), false)
+    r.request_id, r.account_id, preauth._state_at(r, at), r.model, r.option_no, coalesce(l.lines, ''), r.expires_at,
+    coalesce(l.over_limit, false), true, r.call, preauth._is_record(r.body), false)
   from (
-    select json_agg(preauth._hold_line_json(r.account_id, b.name, w.account_id, b.unit, w.window_key, h.amount, h.available_after) order by h.position) as lines,
+    select string_agg(preauth._hold_line_text(r.account_id, b.name, w.account_id, b.unit, w.window_key, h.amount, h.available_after), ', ' order by h.position) as lines,
       bool_or(h.available_after < 0) as over_limit
     from preauth.hold_line as h
     join preauth.budget_window as w on w.window_id = h.window_id

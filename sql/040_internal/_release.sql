@@ -7,12 +7,12 @@ begin
   if cardinality(asks) = 0 then
     return;
   end if;
-  closed := array(select c from preauth._close_lines(array(
-    select row(l.request_id, l.account_id, l.position, 'released', null)::preauth._closing
+  closed := preauth._close_lines(array(
+    select row(l.request_id, l.account_id, l.position, l.window_id, 'released', null)::preauth._closing
     from unnest(asks) as a
     join preauth.hold_line as l on l.request_id = a.request_id and l.account_id = a.account_id
     where l.state = 'held'
-    order by a.n, l.position), at) as c);
+    order by a.n, l.position), at);
   perform preauth._note(a, 'released', jsonb_build_object('reason', a.body -> 'reason'), at) from unnest(asks) as a;
   return query
     with replies as materialized (

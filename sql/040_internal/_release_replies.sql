@@ -9,11 +9,9 @@ as $$
   from unnest(asks) as a
   left join (
     select c.request_id, c.account_id,
-      jsonb_agg(preauth._hold_line_json(c.account_id, b.name, w.account_id, b.unit, w.window_key, c.amount,
+      jsonb_agg(preauth._hold_line_json(c.account_id, c.budget, c.scope, c.unit, c.window_key, c.amount,
         c.limit_after - c.settled_after - c.reserved_after) order by c.position) as lines
     from unnest(closed) as c
-    join preauth.budget_window as w on w.window_id = c.window_id
-    join preauth.budget as b on b.budget_id = w.budget_id
     group by c.request_id, c.account_id
   ) as l on l.request_id = a.request_id and l.account_id = a.account_id
 $$;

@@ -1,23 +1,26 @@
 create function preauth._reserve_answers(
-  asks preauth._ask[], routes preauth._route[], slots preauth._slot[], reserved bigint[],
+  asks preauth._ask[], routes preauth._route[], route_of integer[], slots preauth._slot[], reserved bigint[],
   rulings preauth._ruling[], lines preauth._line[], recorded integer[], at timestamptz)
-returns setof preauth._answer
-language plpgsql
+returns preauth._answer[]
+language plpgsql stable
 as $$
 declare
-  answered integer;
+  answers preauth._answer[] := array[]::preauth._answer[];
+  all_recorded boolean := cardinality(recorded) = cardinality(rulings);
+  from_line integer := 1;
+  to_line integer;
 begin
-  return query select f.* from preauth._fresh_authorizations(asks, routes, slots, rulings, lines, recorded, at) as f;
-  get diagnostics answered = row_count;
-  if answered = cardinality(rulings) then
-    return;
-  end if;
-  return query
-    select o.* from unnest(rulings) as r
-    join unnest(asks) as a on a.n = r.n
-    cross join lateral preauth._other_answer(a, r, routes, slots, reserved, a.n = any (recorded), at) as o
-    where r.verdict <> 'authorized' or a.n <> all (recorded);
+  for n in 1 .. cardinality(rulings) loop
+    to_line := preauth._last_line(lines, n, from_line);
+    answers := answers || case
+      when rulings[n].verdict = 'authorized' and (all_recorded or n = any (recorded))
+        then preauth._fresh_authorization(asks[n], rulings[n], routes[route_of[n]], slots, lines, from_line, to_line, at)
+      else preauth._other_answer(asks[n], rulings[n], routes[route_of[n]], slots, reserved, all_recorded or n = any (recorded), at)
+    end;
+    from_line := to_line + 1;
+  end loop;
+  return answers;
 end
 $$;
-comment on function preauth._reserve_answers(preauth._ask[], preauth._route[], preauth._slot[], bigint[], preauth._ruling[], preauth._line[], integer[], timestamptz) is
-  'The answers of a batch: those authorized just now first, then the others.';
+comment on function preauth._reserve_answers(preauth._ask[], preauth._route[], integer[], preauth._slot[], bigint[], preauth._ruling[], preauth._line[], integer[], timestamptz) is
+  'The answers of a batch, in the order of its items.';

@@ -1,29 +1,19 @@
-create function preauth._routes(asks preauth._ask[], out routes preauth._route[], out opened text[])
+create function preauth._routes(asks preauth._ask[], out routes preauth._route[], out route_of integer[], out opened text[], out worked_out text[])
 language plpgsql
 as $$
 declare
-  account_ids text[];
-  models text[];
-  unopened_ids text[];
-  unopened_models text[];
+  keys record;
   at timestamptz := preauth._now();
 begin
-  select array_agg(d.account_id), array_agg(d.model) into account_ids, models
-  from (select distinct a.account_id, o.model
-        from unnest(asks) as a cross join lateral preauth._options(a.body) as o
-        where a.errors is null and (a.within is null or preauth._is_within(a.account_id, a.within))) as d;
-  opened := preauth._open_accounts(account_ids, at);
-  for round in 1 .. 8 loop
-    routes := preauth._find_routes(account_ids, models, at);
-    exit when not preauth._has_unmade_window(routes);
-    select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, routes) as u;
-    exit when unopened_ids is null;
-    perform preauth._open_windows(unopened_ids, unopened_models, at);
-    at := preauth._now();
-    if round = 8 then
-      perform preauth._raise('PA002', 'a budget window cannot be made', to_jsonb(unopened_ids));
-    end if;
-  end loop;
+  keys := preauth._route_keys(asks);
+  route_of := keys.route_of;
+  routes := preauth._for_models(preauth._kept_routes(keys.account_ids, at), keys.models);
+  if not preauth._are_made(routes) then
+    worked_out := keys.account_ids;
+    opened := preauth._open_accounts(keys.account_ids, at);
+    routes := preauth._make_routes(asks, keys.account_ids, keys.models, route_of, at);
+  end if;
 end
 $$;
-comment on function preauth._routes(preauth._ask[]) is 'The route of every (account, model) a batch asks for; accounts (opened) and windows met for the first time are made.';
+comment on function preauth._routes(preauth._ask[]) is
+  'The routes of a batch and where each item''s are (preauth._route_keys), every window that is needed being made. opened: the accounts that were made for it; worked_out: the accounts whose routes were not kept; null: none.';

@@ -4,15 +4,12 @@ as $$
 declare
   spent integer[];
 begin
-  if asks[1].call <> 'charge' then
-    return;
-  end if;
   spent := array(select r.n from unnest(rulings) as r where r.n = any (recorded) and r.verdict = 'authorized');
   if cardinality(spent) = 0 then
     return;
   end if;
   perform preauth._close_lines(array(
-    select row(l.request_id, l.account_id, l.position, 'settled', l.amount)::preauth._closing
+    select row(l.request_id, l.account_id, l.position, l.window_id, 'settled', l.amount)::preauth._closing
     from unnest(spent) as s (n)
     join preauth.hold_line as l on l.request_id = asks[s.n].request_id and l.account_id = asks[s.n].account_id), at);
   insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor)

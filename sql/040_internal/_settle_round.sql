@@ -1,28 +1,46 @@
-create function preauth._settle_round(asks preauth._ask[], at timestamptz) returns setof preauth._answer
+create function preauth._settle_round(asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
 language plpgsql
 as $$
 declare
+  answers preauth._answer[] := array[]::preauth._answer[];
   ready preauth._ask[] := array[]::preauth._ask[];
+  closings preauth._closing[] := array[]::preauth._closing[];
+  holdings preauth._holding[];
   f record;
+  from_line integer := 1;
+  to_line integer;
 begin
-  perform preauth._expire(asks, 'charge', at);
-  for f in
-    select v.*, a as ask from preauth._settle_findings(asks, at) as v join unnest(asks) as a on a.n = v.n order by v.n
-  loop
+  if preauth._is_charge_due(held, at) then
+    perform preauth._expire(asks, 'charge', at);
+    held := preauth._held(asks);
+  end if;
+  holdings := preauth._holdings(asks);
+  for k in 1 .. cardinality(asks) loop
+    f := preauth._settle_finding(asks[k], held[k], k, holdings, from_line, at);
+    to_line := f.to_line;
     case f.verdict
       when 'settle' then
-        ready := ready || preauth._with_amounts(f.ask, f.amounts);
+        ready := ready || case when asks[k].body -> 'amounts' is null then preauth._with_amounts(asks[k], f.amounts) else asks[k] end;
+        for l in from_line .. to_line loop
+          closings := closings || row(asks[k].request_id, asks[k].account_id, holdings[l].position, holdings[l].window_id, 'settled',
+            preauth._spent(f.amounts, holdings[l].unit))::preauth._closing;
+        end loop;
       when 'replay' then
-        return next row(f.n, 200, null, (f.reply || '{"replayed": true}')::json, null)::preauth._answer;
+        answers := answers || row(asks[k].n, 200, null, (preauth._prior_reply(asks[k], held[k]) || '{"replayed": true}')::json, null)::preauth._answer;
       when 'mark_unknown' then
-        return next preauth._mark_unknown(f.ask, at);
+        answers := answers || preauth._mark_unknown(asks[k], at);
       when 'mark_exceeding' then
-        return next preauth._mark_exceeding(f.ask, at);
+        answers := answers || preauth._mark_exceeding(asks[k], at);
       else
-        return next preauth._refuse_settlement(f.ask, f.verdict, f.missing_unit, at);
+        answers := answers || preauth._refuse_settlement(asks[k], f.verdict, f.missing_unit, at);
     end case;
+    from_line := to_line + 1;
   end loop;
-  return query select * from preauth._settle(ready, at);
+  if cardinality(ready) > 0 then
+    answers := answers || preauth._write_settlements(ready, preauth._close_lines(closings, at), at);
+  end if;
+  return answers;
 end
 $$;
-comment on function preauth._settle_round(preauth._ask[], timestamptz) is 'Settles, or says why not: one call each on locked reservations that are all different.';
+comment on function preauth._settle_round(preauth._ask[], preauth.reservation[], timestamptz) is
+  'Settles, replays or refuses, one call each on locked reservations that are all different.';

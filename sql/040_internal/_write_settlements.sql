@@ -1,27 +1,32 @@
-create function preauth._write_settlements(asks preauth._ask[], closed preauth._closed[], at timestamptz) returns setof preauth._answer
+create function preauth._write_settlements(asks preauth._ask[], closed preauth._closed[], at timestamptz) returns preauth._answer[]
 language plpgsql
 as $$
+declare
+  answers preauth._answer[] := array[]::preauth._answer[];
+  replies jsonb[] := array[]::jsonb[];
+  from_line integer := 1;
+  to_line integer;
 begin
-  return query
-    with replies as materialized (
-      select a, s.reply
-      from preauth._settlement_replies(asks, closed, at) as s
-      join unnest(asks) as a on a.n = s.n
-    ), events as (
-      insert into preauth.usage_event
-        (account_id, request_id, kind, amounts, overage, outcome, provider_request_id, occurred_at, actor, reason)
-      select (r.a).account_id, (r.a).request_id, case when (r.reply ->> 'late')::boolean then 'late_charge' else 'settlement' end,
-        (r.a).body -> 'amounts', nullif(r.reply -> 'overage', '{}'), r.reply ->> 'outcome', (r.a).body ->> 'provider_request_id',
-        at, (r.a).actor, (r.a).body ->> 'reason'
-      from replies as r
-      order by (r.a).n
-    ), states as (
-      update preauth.reservation as x
-      set state = 'settled', closure = r.reply
-      from replies as r
-      where x.request_id = (r.a).request_id and x.account_id = (r.a).account_id
-    )
-    select (r.a).n, 200, null::json, r.reply::json, null::text from replies as r;
+  for k in 1 .. cardinality(asks) loop
+    to_line := from_line - 1;
+    while closed[to_line + 1].request_id = asks[k].request_id and closed[to_line + 1].account_id = asks[k].account_id loop
+      to_line := to_line + 1;
+    end loop;
+    replies := replies || preauth._settlement(asks[k], closed, from_line, to_line, at);
+    answers := answers || row(asks[k].n, 200, null, replies[k]::json, null)::preauth._answer;
+    from_line := to_line + 1;
+  end loop;
+  insert into preauth.usage_event
+    (account_id, request_id, kind, amounts, overage, outcome, provider_request_id, occurred_at, actor, reason)
+  select asks[k].account_id, asks[k].request_id, case when (replies[k] ->> 'late')::boolean then 'late_charge' else 'settlement' end,
+    asks[k].body -> 'amounts', nullif(replies[k] -> 'overage', '{}'), replies[k] ->> 'outcome', asks[k].body ->> 'provider_request_id',
+    at, asks[k].actor, asks[k].body ->> 'reason'
+  from generate_subscripts(asks, 1) as k;
+  update preauth.reservation as x
+  set state = 'settled', closure = replies[k]
+  from generate_subscripts(asks, 1) as k
+  where x.request_id = asks[k].request_id and x.account_id = asks[k].account_id;
+  return answers;
 end
 $$;
 comment on function preauth._write_settlements(preauth._ask[], preauth._closed[], timestamptz) is

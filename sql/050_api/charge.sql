@@ -8,11 +8,11 @@ create function preauth_api.charge(
   record boolean default null)
 returns jsonb
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-  return preauth._respond(a) from preauth._reserve_batch('charge', jsonb_build_array(jsonb_build_object(
-    'request_id', request_id, 'account_id', account_id, 'amounts', amounts, 'model', model, 'session_id', session_id, 'labels', labels, 'record', record)), null, null) as a;
+  return preauth._respond((preauth._reserve_batch('charge', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'account_id', account_id, 'amounts', amounts, 'model', model, 'session_id', session_id, 'labels', labels, 'record', record)), null, null))[1]);
 end
 $$;
 comment on function preauth_api.charge(text, text, jsonb, text, text, jsonb, boolean) is

@@ -1,10 +1,10 @@
 create function preauth_api.charge_many(items jsonb, actors text[] default null, within text[] default null)
 returns table (n integer, status integer, headers json, body json, root text)
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-  return query select a.* from preauth._reserve_batch('charge', items, actors, within) as a order by a.n;
+  return query select a.* from unnest(preauth._reserve_batch('charge', items, actors, within)) as a;
 end
 $$;
 comment on function preauth_api.charge_many(jsonb, text[], text[]) is

@@ -4,6 +4,7 @@ as $$
 declare
   live bigint;
 begin
+  perform preauth._lock_configuration();
   select b.budget_id into live from preauth.budget as b
   where b.owner = 'account:' || delete_budget.account_id and b.name = delete_budget.name and b.unit <> 'open_holds' and b.retired_at is null
   for update;

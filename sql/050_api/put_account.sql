@@ -10,6 +10,7 @@ begin
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
   end if;
+  perform preauth._lock_configuration();
   -- the tree is changed by one call at a time; decisions only read it
   lock table preauth.account in share row exclusive mode;
   problem := preauth._account_conflicts(account_id, body);

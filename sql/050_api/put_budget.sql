@@ -14,6 +14,7 @@ begin
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
   end if;
+  perform preauth._lock_configuration();
   perform from preauth.account as a where a.account_id = put_budget.account_id for no key update;
   if not found then
     return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', put_budget.account_id)));

@@ -8,6 +8,7 @@ begin
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
   end if;
+  perform preauth._lock_configuration();
   insert into preauth.plan (plan_id, created_at) values (put_plan.plan_id, preauth._now()) on conflict do nothing;
   perform from preauth.plan as p where p.plan_id = put_plan.plan_id for update;
   before := preauth._plan_json(plan_id);

@@ -4,11 +4,11 @@ create function preauth_api.release(
   account_id text default null)
 returns jsonb
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-  return preauth._respond(a) from preauth._lifecycle_batch('release', jsonb_build_array(jsonb_build_object(
-    'request_id', request_id, 'reason', reason, 'account_id', account_id)), null, null) as a;
+  return preauth._respond((preauth._lifecycle_batch('release', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'reason', reason, 'account_id', account_id)), null, null))[1]);
 end
 $$;
 comment on function preauth_api.release(text, text, text) is

@@ -2,16 +2,18 @@ create function preauth_api.reservation(request_id text, account_id text default
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
-  ask preauth._ask := row(1, 'reservation', request_id, account_id, null, null, within, false, false, null)::preauth._ask;
-  found record;
+  asks preauth._ask[] := array[row(1, 'reservation', request_id, account_id, '{}', null, within, false, false, null)::preauth._ask];
+  located record;
+  refused preauth._answer[];
+  held preauth.reservation[];
 begin
-  select * into found from preauth._locate(ask);
-  if found.problem is not null then
-    return preauth._answered(preauth._lifecycle_refusal(ask, found.problem));
-  end if;
-  return preauth._answered(preauth._reservation_json(r, preauth._now()))
-  from preauth.reservation as r
-  where r.request_id = reservation.request_id and r.account_id = found.account_id;
+  located := preauth._located(asks);
+  refused := located.refused;
+  held := preauth._held(located.asks);
+  return preauth._answered(case
+    when held[1].request_id is not null then preauth._reservation_json(held[1], preauth._now())
+    else coalesce((refused[1]).body::jsonb, preauth._lifecycle_refusal(asks[1], 'reservation_unknown'))
+  end);
 end
 $$;
 comment on function preauth_api.reservation(text, text, text) is

@@ -6,11 +6,11 @@ create function preauth_api.resolve(
   amounts jsonb default null)
 returns jsonb
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-  return preauth._respond(a) from preauth._lifecycle_batch('resolve', jsonb_build_array(jsonb_build_object(
-    'request_id', request_id, 'action', action, 'reason', reason, 'account_id', account_id, 'amounts', amounts)), null, null) as a;
+  return preauth._respond((preauth._lifecycle_batch('resolve', jsonb_build_array(jsonb_build_object(
+    'request_id', request_id, 'action', action, 'reason', reason, 'account_id', account_id, 'amounts', amounts)), null, null))[1]);
 end
 $$;
 comment on function preauth_api.resolve(text, text, text, text, jsonb) is

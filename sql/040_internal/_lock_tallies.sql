@@ -1,0 +1,27 @@
+create function preauth._lock_tallies(window_ids bigint[], at timestamptz) returns preauth._tally[]
+language plpgsql
+as $$
+declare
+  tallies preauth._tally[];
+  rolls boolean;
+begin
+  select array_agg(row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, w.settled, w.reserved, 0, 0,
+    case when w.slice_length is null then w.alert_at else -preauth._most_counted() * 4 end)::preauth._tally),
+    bool_or(w.slice_length is not null)
+  into tallies, rolls
+  from (
+    select x.* from preauth.budget_window as x
+    where x.window_id = any (window_ids)
+    order by x.depth desc, x.account_id, x.budget_id, x.window_id
+    for no key update
+  ) as w
+  join preauth.budget as b on b.budget_id = w.budget_id;
+  if rolls and preauth._age(window_ids, at) then
+    for k in 1 .. cardinality(tallies) loop
+      tallies[k].settled := (select w.settled from preauth.budget_window as w where w.window_id = tallies[k].window_id);
+    end loop;
+  end if;
+  return tallies;
+end
+$$;
+comment on function preauth._lock_tallies(bigint[], timestamptz) is 'Locks windows, in the order of preauth._lock_windows, and takes down their figures; rolling windows are aged.';

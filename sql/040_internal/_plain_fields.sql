@@ -1,0 +1,14 @@
+create function preauth._plain_fields(call text) returns text[]
+language sql stable
+as $$
+  select case call
+    when 'reserve' then array['request_id', 'account_id', 'amounts', 'model', 'session_id', 'ttl_seconds']
+    when 'charge' then array['request_id', 'account_id', 'amounts', 'model', 'session_id']
+    when 'settle' then array['request_id', 'account_id', 'amounts', 'provider_request_id']
+    when 'release' then array['request_id', 'account_id', 'reason']
+    when 'extend' then array['request_id', 'account_id', 'ttl_seconds']
+    when 'cancel' then array['request_id', 'account_id']
+    else array[]::text[]
+  end
+$$;
+comment on function preauth._plain_fields(text) is 'The fields of a call that preauth._is_plain can tell to be well-formed.';

@@ -1,0 +1,27 @@
+create function preauth._route_keys(asks preauth._ask[], out account_ids text[], out models text[], out route_of integer[])
+language plpgsql stable
+as $$
+declare
+  last_option integer;
+  model text;
+begin
+  account_ids := '{}';
+  models := '{}';
+  route_of := array_fill(null::integer, array[cardinality(asks)]);
+  for n in 1 .. cardinality(asks) loop
+    continue when asks[n].errors is not null or not preauth._may_ask(asks, n);
+    last_option := preauth._last_option(asks[n].body);
+    for k in 0 .. last_option loop
+      model := preauth._option_model(asks[n].body, k);
+      if last_option > 0 or asks[n].account_id is distinct from account_ids[cardinality(account_ids)]
+          or model is distinct from models[cardinality(models)] then
+        account_ids := account_ids || asks[n].account_id;
+        models := models || model;
+      end if;
+    end loop;
+    route_of[n] := cardinality(account_ids) - last_option;
+  end loop;
+end
+$$;
+comment on function preauth._route_keys(preauth._ask[]) is
+  'The accounts and models whose routes a batch needs: one for each run of items with the same, and one for each option of an item with alternatives. route_of: where the first option of item n is (its k-th alternative k places further); null when it may not ask.';

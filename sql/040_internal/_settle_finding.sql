@@ -1,0 +1,27 @@
+create function preauth._settle_finding(
+  ask preauth._ask, held preauth.reservation, place integer, holdings preauth._holding[], from_line integer, at timestamptz,
+  out verdict text, out amounts jsonb, out missing_unit text, out to_line integer)
+language plpgsql stable
+as $$
+declare
+  spent bigint;
+  exceeds boolean := false;
+  uncountable boolean := false;
+begin
+  amounts := case ask.body ->> 'action' when 'accept_overage' then held.closure else ask.body end -> 'amounts';
+  to_line := from_line - 1;
+  while holdings[to_line + 1].place = place loop
+    to_line := to_line + 1;
+    spent := preauth._spent(amounts, holdings[to_line].unit);
+    missing_unit := least(missing_unit, case when spent is null then holdings[to_line].unit end);
+    exceeds := exceeds or coalesce(spent > holdings[to_line].amount, false) and holdings[to_line].overage = 'reject'
+      and holdings[to_line].state = 'held' and not coalesce(holdings[to_line].lapses_at <= at, false);
+    uncountable := uncountable
+      or holdings[to_line].state <> 'settled' and coalesce(holdings[to_line].window_settled + spent > preauth._most_counted(), false);
+  end loop;
+  verdict := case when uncountable then 'amount_out_of_range'
+    else preauth._settle_verdict(ask, held, preauth._state_at(held, at), amounts, missing_unit, exceeds) end;
+end
+$$;
+comment on function preauth._settle_finding(preauth._ask, preauth.reservation, integer, preauth._holding[], integer, timestamptz) is
+  'What becomes of a settle call: its verdict (preauth._settle_verdict), the amounts to settle, the unit it does not tell, and where its hold lines, which begin at from_line, end.';

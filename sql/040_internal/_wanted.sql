@@ -1,0 +1,13 @@
+create function preauth._wanted(route preauth._route, places integer[], amounts jsonb) returns bigint[]
+language plpgsql stable
+as $$
+declare
+  wanted bigint[] := array[]::bigint[];
+begin
+  for k in 1 .. coalesce(cardinality(route.units), 0) loop
+    wanted := wanted || case when places[k] is not null or route.window_ids[k] is null then preauth._amount_of(amounts, route.units[k]) end;
+  end loop;
+  return wanted;
+end
+$$;
+comment on function preauth._wanted(preauth._route, integer[], jsonb) is 'What an option asks of each budget of its route, in the budget''s unit; null where it cannot be told or takes no part.';
