@@ -6,8 +6,7 @@ as $$
   cross join lateral preauth._current_window(b.scope, (b.budget).budget_id, at) as current
   join preauth.budget_window as w on w.window_id = current.window_id
   cross join lateral (
-    select w.limit_amount - preauth._settled_at(w, at) - w.reserved
-      + (select coalesce(sum(h.amount), 0)::bigint from preauth.hold_line as h where h.window_id = w.window_id and h.lapses_at <= at) as available
+    select w.limit_amount - preauth._settled_at(w, at) - w.reserved + preauth._lapsed(w.window_id, at) as available
   ) as l
   where w.limit_amount is not null
   order by l.available::numeric / greatest(w.limit_amount, 1), (b.budget).name

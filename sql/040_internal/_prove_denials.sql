@@ -20,6 +20,10 @@ begin
         fits_at := preauth._ask_fits_at(asks[n], routes, route_of[n], slots, slot_ids, reserved, lapses, at);
       end if;
     end if;
+    if rulings[n].verdict = 'exceeds_limit' then
+      -- for a request that never fits no lapsed lease was given back
+      rulings[n].available := rulings[n].available + preauth._lapsed(slot_ids[rulings[n].slot], at);
+    end if;
     rulings[n].denial := preauth._denial(rulings[n], slots[rulings[n].slot], fits_at, at);
   end loop;
   return rulings;

@@ -106,7 +106,7 @@ class Story:
             "limit": expected.window.limit,
         }
         own = expected.account is account
-        assert reply.get("available") == (expected.available if own else None)
+        assert reply.get("available") == (expected.available if own else None), (reply, expected)
         assert _instant(reply["resets_at"]) == expected.window.ends_at
         assert reply["status"] == (402 if expected.retry_after_ms is None else 429)
 
