@@ -3201,7 +3201,7 @@ comment on function preauth._raise(text, text, jsonb) is 'PA001: misuse; PA002: 
 
 -- 040_internal/_raise_version.sql
 create function preauth._raise_version() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql
 as $$
 begin
   update preauth.configuration set version = version + 1;

@@ -2070,8 +2070,6 @@ $function$;
 CREATE OR REPLACE FUNCTION preauth._raise_version()
  RETURNS trigger
  LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   update preauth.configuration set version = version + 1;

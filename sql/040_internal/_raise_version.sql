@@ -1,5 +1,5 @@
 create function preauth._raise_version() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql
 as $$
 begin
   update preauth.configuration set version = version + 1;
