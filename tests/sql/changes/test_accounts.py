@@ -62,3 +62,17 @@ async def test_a_bound_lowered_below_what_is_open_denies_until_enough_have_ended
     assert_denied(await ledger.reserve("r4", "ann", tokens(1)), "too_many_holds")
     await ledger.settle("r1", tokens(1))
     assert (await ledger.reserve("r5", "ann", tokens(1)))["decision"] == "authorized"
+
+
+async def test_after_another_anchor_the_current_cycle_ends_as_it_would_have(ledger, clock):
+    await ledger.put_account("ann", cycle_anchor="2026-01-10")
+    await ledger.grant("ann", 1000, window={"kind": "cycle", "period": "month"})
+    await ledger.charge("c1", "ann", tokens(600))
+    await ledger.put_account("ann", cycle_anchor="2026-01-25")
+    window = await ledger.window("ann")
+    assert (window["settled"], window["ends_at"]) == (600, "2026-10-10T00:00:00.000000Z")
+    clock.set("2026-10-10T00:00:00Z")
+    await ledger.charge("c2", "ann", tokens(1))
+    window = await ledger.window("ann")
+    assert window["starts_at"] == "2026-10-10T00:00:00.000000Z"
+    assert window["ends_at"] == "2026-10-25T00:00:00.000000Z"
