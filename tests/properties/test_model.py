@@ -19,7 +19,7 @@ from tests.support.checks import at as instant_of
 from tests.support.checks import code_of
 
 NIGHTLY = "PREAUTH_TEST_SEQUENCES" in os.environ
-SEQUENCES = int(os.environ.get("PREAUTH_TEST_SEQUENCES", "320"))
+SEQUENCES = int(os.environ.get("PREAUTH_TEST_SEQUENCES", "240"))
 MILLISECOND = timedelta(milliseconds=1)
 
 

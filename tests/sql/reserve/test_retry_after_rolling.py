@@ -141,6 +141,15 @@ async def test_a_budget_that_fits_now_but_will_not_then_is_waited_out(ledger, cl
     assert_denied(denial, "budget_exhausted", status=402, budget="minute", retry_after_ms=None)
 
 
+async def test_a_lease_that_outlasts_its_window_frees_nothing_in_the_next(ledger, clock):
+    await ledger.grant("ann", 100, window=DAY, on_expiry="release")
+    clock.set("2026-09-14T23:59:30Z")
+    await ledger.reserve("lease", "ann", tokens(60), ttl_seconds=600)
+    await ledger.grant("ann", 10, window=DAY, on_expiry="release", apply="next_window")
+    denial = await ledger.reserve("r", "ann", tokens(50))
+    assert_denied(denial, "budget_exhausted", status=402, retry_after_ms=None)
+
+
 async def test_a_request_above_this_windows_limit_may_fit_the_next(ledger, clock):
     await ledger.grant("ann", 100, window=DAY)
     await ledger.charge("c", "ann", tokens(10))
