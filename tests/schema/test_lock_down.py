@@ -8,7 +8,16 @@ from tests.support import databases
 OUTSIDERS = ("public", "anon", "authenticated", "service_role", "preauth_service", "preauth_audit")
 SERVICES = {"service_role", "preauth_service"}
 AUTHENTICATED = {"my_balance", "my_reservations"}
-AUDIT = {"account", "balance", "plan", "price_table", "price_tables", "reservation", "revision", "verify"}
+AUDIT = {
+    "account",
+    "balance",
+    "plan",
+    "price_table",
+    "price_tables",
+    "reservation",
+    "revision",
+    "verify",
+}
 
 OWNED = """
 select 'schema ' || nspname, pg_get_userbyid(nspowner) from pg_namespace where nspname in ('preauth', 'preauth_api')
