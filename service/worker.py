@@ -11,7 +11,9 @@ __all__ = ["create_worker_app"]
 
 def create_worker_app() -> Service:
     """An application that ends when the workers' supervisor is killed."""
-    arrange = end_with_parent()
-    if arrange is not None and multiprocessing.parent_process() is not None:
+    arrange, supervisor = end_with_parent(), multiprocessing.parent_process()
+    if arrange is not None and supervisor is not None:
         arrange()
+        if not supervisor.is_alive():  # it ended before the kernel knew that we want to be told
+            raise SystemExit(1)
     return create_app()

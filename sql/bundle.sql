@@ -85,10 +85,11 @@ create type preauth._slot as (
   settled bigint,
   starts_at timestamptz,
   ends_at timestamptz,
-  on_expiry text
+  on_expiry text,
+  trails interval
 );
 comment on type preauth._slot is
-  'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; preauth._most_counted() where nothing else bounds it); next_capacity: the same of the next window.';
+  'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; preauth._most_counted() where nothing else bounds it); next_capacity: the same of the next window. trails: the whole period of a rolling window; null for others.';
 
 create type preauth._line as (
   n integer,
@@ -106,7 +107,7 @@ create type preauth._lapse as (
   is_last boolean
 );
 comment on type preauth._lapse is
-  'A step of what a slot gets back as its leases lapse: freed by then in all. is_last: more leases may follow that were not looked at.';
+  'A step of what a slot gets back as its leases lapse and its slices age out: freed by then in all. is_last: more leases may follow that were not looked at.';
 
 create type preauth._ruling as (
   n integer,
@@ -182,8 +183,7 @@ create type preauth._tariff as (
   thresholds bigint[],
   rates numeric[],
   bounds numeric[],
-  required text[],
-  plain jsonb
+  required text[]
 );
 comment on type preauth._tariff is 'The price table by which a model of this name is priced in a unit: its own, or the one it is an alias of.';
 
@@ -205,9 +205,10 @@ create type preauth._tally as (
   settled bigint,
   reserved bigint,
   freed bigint,
-  spent bigint
+  spent bigint,
+  notable_from bigint
 );
-comment on type preauth._tally is 'A locked window while lines of it are closed: its figures before, and what was freed of reserved and spent into settled since.';
+comment on type preauth._tally is 'A locked window while lines of it are closed: its figures before, and what was freed of reserved and spent into settled since. notable_from: what settled must reach for the spend to be noted (preauth._note_spend); null: no spend is.';
 
 create type preauth._rerating as (
   request_id text,
@@ -255,9 +256,14 @@ create table preauth.account (
   status text not null,
   max_open_holds integer,
   created_at timestamptz not null,
+  next_plan_id text,
+  plan_changes_at timestamptz,
+  plan_change_reason text,
   constraint account_pkey primary key (account_id),
   constraint account_parent_exists foreign key (parent_id) references preauth.account (account_id),
   constraint account_plan_exists foreign key (plan_id) references preauth.plan (plan_id),
+  constraint account_next_plan_exists foreign key (next_plan_id) references preauth.plan (plan_id),
+  constraint account_next_plan_has_its_time check ((next_plan_id is null) = (plan_changes_at is null)),
   constraint account_id_is_an_id check (account_id ~ '^[A-Za-z0-9_.:@/-]{1,128}$'),
   constraint account_path_starts_here check (path[1] = account_id and cardinality(path) between 1 and 16),
   constraint account_path_follows_parent check (parent_id is not distinct from path[2]),
@@ -265,7 +271,9 @@ create table preauth.account (
   constraint account_max_open_holds_range check (max_open_holds between 0 and 1000000)
 );
 create index account_path_members on preauth.account using gin (path);
+create index account_parent on preauth.account (parent_id);
 create index account_plan on preauth.account (plan_id);
+create index account_plan_change on preauth.account (plan_changes_at) where plan_changes_at is not null;
 alter table preauth.account enable row level security;
 comment on table preauth.account is 'Who spends. Accounts form a tree; a root carries the budgets of all below it.';
 comment on column preauth.account.account_id is 'The caller''s own identifier of the spender.';
@@ -277,6 +285,9 @@ comment on column preauth.account.cycle_anchor is 'The day on which billing cycl
 comment on column preauth.account.status is 'active, or suspended: the account and all below it are denied.';
 comment on column preauth.account.max_open_holds is 'Most reservations open at once in the subtree; null: no bound. Kept as the budget "max_open_holds" in unit open_holds.';
 comment on column preauth.account.created_at is 'When the account was first put or first seen.';
+comment on column preauth.account.next_plan_id is 'The plan to come; null: none is. From plan_changes_at on it is the account''s plan, whether or not that has been written down yet.';
+comment on column preauth.account.plan_changes_at is 'When next_plan_id begins.';
+comment on column preauth.account.plan_change_reason is 'Why, as given when the change was scheduled.';
 
 -- 030_tables/030_budget.sql
 create table preauth.budget (
@@ -293,8 +304,10 @@ create table preauth.budget (
   overdraft_amount bigint not null,
   overage text not null,
   on_expiry text not null,
+  thresholds smallint[] not null default '{}',
   created_at timestamptz not null,
   retired_at timestamptz,
+  rollover jsonb,
   constraint budget_pkey primary key (budget_id),
   constraint budget_plan_exists foreign key (plan_id) references preauth.plan (plan_id),
   constraint budget_account_exists foreign key (account_id) references preauth.account (account_id),
@@ -306,9 +319,13 @@ create table preauth.budget (
   constraint budget_overdraft_range check (overdraft_amount between 0 and 9007199254740991),
   constraint budget_overdraft_is_soft check (overdraft_amount = 0 or enforcement = 'soft'),
   constraint budget_overage_known check (overage in ('charge', 'reject')),
-  constraint budget_on_expiry_known check (on_expiry in ('keep', 'release', 'charge'))
+  constraint budget_on_expiry_known check (on_expiry in ('keep', 'release', 'charge')),
+  constraint budget_thresholds_range check (1 <= all (thresholds) and 1000 >= all (thresholds) and cardinality(thresholds) <= 16)
 );
 create unique index budget_live_name on preauth.budget (owner, name) where retired_at is null;
+create index budget_of_account on preauth.budget (account_id, name);
+create index budget_of_plan on preauth.budget (plan_id);
+create index budget_of_plans_by_name on preauth.budget (name) where plan_id is not null;
 alter table preauth.budget enable row level security;
 comment on table preauth.budget is 'One limit of a plan or of an account. A change of unit, window or model retires the row and makes another: it counts something else.';
 comment on column preauth.budget.budget_id is 'Surrogate key; also the last rank of the lock order.';
@@ -324,8 +341,10 @@ comment on column preauth.budget.enforcement is 'hard: denies above the limit; s
 comment on column preauth.budget.overdraft_amount is 'How far a soft budget may be overdrawn, in the unit.';
 comment on column preauth.budget.overage is 'A settlement above its hold is charged, or rejected for a person to resolve.';
 comment on column preauth.budget.on_expiry is 'When a hold''s time passes: keep it, release it (a lease), or charge it.';
+comment on column preauth.budget.thresholds is 'Percentages of the limit, ascending; what is settled reaching one is told in the outbox, once a window.';
 comment on column preauth.budget.created_at is 'When this row began to apply.';
 comment on column preauth.budget.retired_at is 'When it stopped applying; null while live.';
+comment on column preauth.budget.rollover is '{max, overspend}: up to max of what a window leaves is added to the next one''s limit, in the unit; with overspend, what was spent above a limit counts in the next window. null: neither.';
 
 -- 030_tables/035_configuration.sql
 -- One row. Statement triggers on what decides which budgets apply raise the version, so that no function can forget to.
@@ -340,6 +359,25 @@ insert into preauth.configuration (version) values (1);
 comment on table preauth.configuration is 'The one row that says which version of accounts and budgets is in force.';
 comment on column preauth.configuration.is_only is 'True: there is no second row.';
 comment on column preauth.configuration.version is 'Raised with every change of an account or a budget; a route of another version does not hold.';
+
+-- 030_tables/035_limit_raise.sql
+create table preauth.limit_raise (
+  account_id text not null,
+  name text not null,
+  amount bigint not null,
+  expires_at timestamptz not null,
+  created_at timestamptz not null,
+  constraint limit_raise_pkey primary key (account_id, name),
+  constraint limit_raise_account_exists foreign key (account_id) references preauth.account (account_id),
+  constraint limit_raise_amount_range check (amount between 1 and 9007199254740991)
+);
+alter table preauth.limit_raise enable row level security;
+comment on table preauth.limit_raise is 'Temporary raises: until expires_at, each window of the account''s budget of that name has so much more.';
+comment on column preauth.limit_raise.account_id is 'The account.';
+comment on column preauth.limit_raise.name is 'The budget''s name, whether the budget is the account''s own or its plan''s.';
+comment on column preauth.limit_raise.amount is 'How much is added to the limit, in the budget''s unit.';
+comment on column preauth.limit_raise.expires_at is 'When it ends, by itself.';
+comment on column preauth.limit_raise.created_at is 'When it was put.';
 
 -- 030_tables/040_budget_window.sql
 -- Half-empty pages and no index on the counters: every movement is a HOT update.
@@ -358,6 +396,12 @@ create table preauth.budget_window (
   overdraft_amount bigint,
   settled bigint not null default 0,
   reserved bigint not null default 0,
+  rolled_over bigint not null default 0,
+  raised bigint not null default 0,
+  raised_until timestamptz,
+  slice_length interval,
+  slice_count integer,
+  alert_at bigint,
   constraint budget_window_pkey primary key (window_id, account_id),
   constraint budget_window_starts_once unique (account_id, budget_id, starts_at),
   constraint budget_window_ordinal_once unique (account_id, budget_id, ordinal),
@@ -365,26 +409,35 @@ create table preauth.budget_window (
   constraint budget_window_reserved_range check (reserved between 0 and 2000000000000000000),
   constraint budget_window_settled_range check (settled between -7000000000000000000 and 7000000000000000000),
   constraint budget_window_limit_range check (limit_amount between 0 and 9007199254740991),
-  constraint budget_window_overdraft_range check (overdraft_amount between 0 and 9007199254740991)
+  constraint budget_window_overdraft_range check (overdraft_amount between 0 and 9007199254740991),
+  constraint budget_window_slices_go_together check (num_nulls(slice_length, slice_count) in (0, 2)),
+  constraint budget_window_alert_range check (alert_at > 0)
 ) with (fillfactor = 50);
 -- ends_at first: a decision looks windows up by account, budget and start, and must never be planned through this one.
 create index budget_window_current on preauth.budget_window (ends_at, budget_id);
+create index budget_window_raised on preauth.budget_window (raised_until) where raised_until is not null;
 alter table preauth.budget_window enable row level security;
 comment on table preauth.budget_window is 'One period of one budget for one account, made at first use. available = limit_amount - settled - reserved.';
 comment on column preauth.budget_window.window_id is 'Surrogate key that hold lines refer to.';
 comment on column preauth.budget_window.account_id is 'The account whose spend, and that of all below it, is counted here.';
-comment on column preauth.budget_window.budget_id is 'The budget.';
+comment on column preauth.budget_window.budget_id is 'The budget; another one that counts the same may take the window up, when the account changes plans.';
 comment on column preauth.budget_window.ordinal is 'The how-manieth window of its budget and account: of two first requests, only one can make it.';
 comment on column preauth.budget_window.depth is 'Length of the account''s path when the window was made: the first rank of the lock order, never changed.';
 comment on column preauth.budget_window.window_key is 'Name of the period, such as 2026-09.';
-comment on column preauth.budget_window.starts_at is 'First instant; -infinity for lifetime.';
-comment on column preauth.budget_window.ends_at is 'First instant after; infinity for lifetime.';
+comment on column preauth.budget_window.starts_at is 'First instant; -infinity for lifetime and rolling.';
+comment on column preauth.budget_window.ends_at is 'First instant after; infinity for lifetime and rolling.';
 comment on column preauth.budget_window.time_zone is 'The zone the bounds were computed in.';
 comment on column preauth.budget_window.initial_limit_amount is 'The limit the window was made with, in the budget''s unit; null: unlimited.';
 comment on column preauth.budget_window.limit_amount is 'The limit now, in the budget''s unit; null: unlimited. Changed within the window only with a limit_changed usage event.';
 comment on column preauth.budget_window.overdraft_amount is 'How far above the limit settled + reserved may reach, in the budget''s unit: its budget''s, kept here so that a decision reads one row; null: it only observes.';
-comment on column preauth.budget_window.settled is 'Spent, in the budget''s unit. Can exceed the limit by late charges and overages; bounded so that no sum of figures overflows.';
+comment on column preauth.budget_window.settled is 'Spent, in the budget''s unit. Can exceed the limit by late charges and overages; bounded so that no sum of figures overflows. Of a rolling window: as of when it was last locked; preauth._settled_at tells it at an instant.';
 comment on column preauth.budget_window.reserved is 'Held by open hold lines, in the budget''s unit.';
+comment on column preauth.budget_window.rolled_over is 'The part of limit_amount that the window before left, in the budget''s unit.';
+comment on column preauth.budget_window.raised is 'The part of limit_amount that is a temporary raise, in the budget''s unit.';
+comment on column preauth.budget_window.raised_until is 'From then on the raise no longer counts, whether or not that has been written down yet; null: not before the window ends.';
+comment on column preauth.budget_window.slice_length is 'Of a rolling window: how long one slice is; null for the others.';
+comment on column preauth.budget_window.slice_count is 'Of a rolling window: how many slices its period has; null for the others.';
+comment on column preauth.budget_window.alert_at is 'The settled amount at which the next threshold of the budget is reached; null: none is left.';
 
 -- 030_tables/045_route.sql
 -- Worked out from accounts, budgets and windows, and kept so that a decision looks up one row instead of joining four tables.
@@ -406,7 +459,7 @@ comment on table preauth.route is 'Which budget windows a spend of an account mu
 comment on column preauth.route.account_id is 'The account that spends.';
 comment on column preauth.route.version is 'Version of the configuration it was worked out from.';
 comment on column preauth.route.valid_from is 'The latest start of its windows.';
-comment on column preauth.route.valid_until is 'The earliest end of its windows.';
+comment on column preauth.route.valid_until is 'The earliest end of its windows and of what they are raised by, and the earliest change of plan; -infinity: what has changed by time is not written down yet.';
 comment on column preauth.route.path is 'The account''s path.';
 comment on column preauth.route.suspended is 'The suspended account on the path, deepest first; null: none.';
 comment on column preauth.route.window_ids is 'Current windows in the order of checking, for every model; null where not made yet.';
@@ -439,7 +492,10 @@ create table preauth.reservation (
   constraint reservation_settled_says_what check (state <> 'settled' or closure is not null)
 );
 create index reservation_due on preauth.reservation (expires_at) where state in ('authorized', 'cancellation_requested');
-create index reservation_of_account on preauth.reservation (account_id, created_at);
+-- An expression, so that no look-up by account_id and request_id, planned while the table was small, can take this index for its primary key.
+create index reservation_of_account on preauth.reservation ((account_id || ''), created_at);
+create index reservation_by_time on preauth.reservation (created_at);
+create index reservation_stuck on preauth.reservation (created_at) where state in ('unknown', 'overage_review');
 alter table preauth.reservation enable row level security;
 comment on table preauth.reservation is 'Every decision, authorized or denied, keyed by (request_id, account_id). The row itself is the first event of its timeline.';
 comment on column preauth.reservation.request_id is 'The caller''s idempotency key, unique within the account.';
@@ -513,6 +569,8 @@ create table preauth.usage_event (
   constraint usage_event_window_of_adjustments check ((window_id is not null) = (kind in ('adjustment', 'limit_changed')))
 );
 create index usage_event_window on preauth.usage_event (window_id) where window_id is not null;
+create index usage_event_by_time on preauth.usage_event (occurred_at);
+create index usage_event_noted on preauth.usage_event (occurred_at, event_id) where kind not in ('settlement', 'charge') or overage is not null;
 alter table preauth.usage_event enable row level security;
 comment on table preauth.usage_event is 'Append-only record of spend and of corrections to windows.';
 comment on column preauth.usage_event.event_id is 'Order of writing.';
@@ -530,6 +588,23 @@ comment on column preauth.usage_event.reason is 'Why, for corrections and resolu
 comment on column preauth.usage_event.usage is '{dimension: count} as reported; what was bounded, where the spend is a ceiling; null where only amounts were told.';
 comment on column preauth.usage_event.cost is '{unit: {dimension: amount}}: shares that add up to the amount, by the tables in price_table_ids; null where nothing was priced.';
 comment on column preauth.usage_event.price_table_ids is 'The price tables that priced the usage.';
+
+-- 030_tables/075_correction.sql
+create table preauth.correction (
+  account_id text not null,
+  idempotency_key text not null,
+  body jsonb not null,
+  reply jsonb not null,
+  corrected_at timestamptz not null,
+  constraint correction_pkey primary key (account_id, idempotency_key)
+);
+alter table preauth.correction enable row level security;
+comment on table preauth.correction is 'Adjustments and resets by the caller''s key: sent again, each is answered as before and moves nothing.';
+comment on column preauth.correction.account_id is 'The account whose window was corrected.';
+comment on column preauth.correction.idempotency_key is 'The caller''s key, unique within the account; also the request_id of the adjustment''s usage event.';
+comment on column preauth.correction.body is 'The request with its call: a second one with the same key must equal it.';
+comment on column preauth.correction.reply is 'What was answered.';
+comment on column preauth.correction.corrected_at is 'When.';
 
 -- 030_tables/080_reservation_event.sql
 create table preauth.reservation_event (
@@ -565,16 +640,17 @@ create table preauth.change_log (
   after jsonb,
   reason text,
   constraint change_log_pkey primary key (change_id),
-  constraint change_log_subject_known check (subject in ('plan', 'account', 'budget', 'api_key', 'price_table'))
+  constraint change_log_subject_known check (
+    subject in ('plan', 'account', 'budget', 'api_key', 'price_table', 'window', 'limit_raise', 'reservation'))
 );
 create index change_log_subject on preauth.change_log (subject, subject_id);
 alter table preauth.change_log enable row level security;
-comment on table preauth.change_log is 'Append-only: who changed which plan, account, budget, key or price table, when, from what, to what, why.';
+comment on table preauth.change_log is 'Append-only: who changed which plan, account, budget, key or price table, corrected which window or resolved which reservation, when, from what, to what, why.';
 comment on column preauth.change_log.change_id is 'Order of writing.';
 comment on column preauth.change_log.changed_at is 'When.';
 comment on column preauth.change_log.actor is 'Who: an API key''s id or a database role.';
 comment on column preauth.change_log.subject is 'Kind of thing changed.';
-comment on column preauth.change_log.subject_id is 'Its id; a budget''s is <owner>/<name>.';
+comment on column preauth.change_log.subject_id is 'Its id; a budget''s is <owner>/<name>, a limit_raise''s <account_id>/<name>, a window''s <account_id>/<name>/<window_key>, a reservation''s <account_id>/<request_id>.';
 comment on column preauth.change_log.before is 'The thing before; null when it was made.';
 comment on column preauth.change_log.after is 'The thing after; null when it was retired.';
 comment on column preauth.change_log.reason is 'Why, as given.';
@@ -620,7 +696,6 @@ create table preauth.price_table (
   rates numeric[],
   bounds numeric[],
   required text[],
-  plain jsonb,
   source text,
   published_at timestamptz not null,
   published_by text not null,
@@ -656,7 +731,52 @@ comment on column preauth.price_table.required is 'Dimensions that a ceiling mus
 comment on column preauth.price_table.source is 'Where the figures come from, as said.';
 comment on column preauth.price_table.published_at is 'When it was published.';
 comment on column preauth.price_table.published_by is 'Who: an API key''s id or a database role.';
-comment on column preauth.price_table.plain is '{dimension: bound} of a table of money with one tier and no price of a request, by which most ceilings are made in one expression; else null.';
+
+-- 030_tables/110_window_slice.sql
+-- Read and written only under the lock of the window's row. A slice that has aged out is deleted: there are never more than one more than
+-- the window's slices.
+create table preauth.window_slice (
+  window_id bigint not null,
+  account_id text not null,
+  ages_at timestamptz not null,
+  settled bigint not null,
+  credited bigint not null default 0,
+  constraint window_slice_pkey primary key (window_id, ages_at, account_id),
+  constraint window_slice_settled_range check (settled between -7000000000000000000 and 7000000000000000000),
+  constraint window_slice_credited_range check (credited between 0 and 7000000000000000000)
+) with (fillfactor = 50);
+alter table preauth.window_slice enable row level security;
+comment on table preauth.window_slice is 'What a rolling window counts, by the instant at which it stops counting. The sum of a window''s slices is its settled.';
+comment on column preauth.window_slice.window_id is 'The rolling budget window.';
+comment on column preauth.window_slice.account_id is 'The window''s account.';
+comment on column preauth.window_slice.ages_at is 'When the slice has wholly aged out: the end of the slice plus the window''s whole period.';
+comment on column preauth.window_slice.settled is 'Spent in the slice, less what corrections took from it, in the budget''s unit.';
+comment on column preauth.window_slice.credited is 'What corrections took from the slice, in the budget''s unit.';
+
+-- 030_tables/120_outbox.sql
+create table preauth.outbox (
+  message_id bigint generated always as identity,
+  account_id text not null,
+  topic text not null,
+  window_id bigint not null,
+  threshold smallint not null,
+  occurrence integer not null,
+  body jsonb not null,
+  created_at timestamptz not null,
+  constraint outbox_pkey primary key (message_id, account_id),
+  constraint outbox_told_once unique (window_id, threshold, occurrence, account_id),
+  constraint outbox_topic_known check (topic in ('threshold_reached'))
+);
+alter table preauth.outbox enable row level security;
+comment on table preauth.outbox is 'What others are to be told, written in the transaction that made it so.';
+comment on column preauth.outbox.message_id is 'Order of writing.';
+comment on column preauth.outbox.account_id is 'The account whose window it is about.';
+comment on column preauth.outbox.topic is 'threshold_reached: what is settled has reached a percentage of the limit.';
+comment on column preauth.outbox.window_id is 'The budget window.';
+comment on column preauth.outbox.threshold is 'The percentage.';
+comment on column preauth.outbox.occurrence is '1; a rolling window, which never ends, counts on: once in each of its periods.';
+comment on column preauth.outbox.body is 'The message: account, budget, unit, window, threshold, and the figures that reached it.';
+comment on column preauth.outbox.created_at is 'When.';
 
 -- 040_internal/_account_conflicts.sql
 create function preauth._account_conflicts(account_id text, body jsonb) returns jsonb
@@ -718,9 +838,48 @@ language sql stable
 as $$
   select jsonb_build_object('account_id', a.account_id, 'plan_id', a.plan_id, 'parent_id', a.parent_id, 'path', a.path, 'time_zone', a.time_zone,
     'cycle_anchor', a.cycle_anchor, 'status', a.status, 'max_open_holds', a.max_open_holds, 'created_at', preauth._time(a.created_at))
+    || case when a.plan_changes_at is not null
+      then jsonb_build_object('next_plan_id', a.next_plan_id, 'plan_changes_at', preauth._time(a.plan_changes_at)) else '{}' end
   from preauth.account as a where a.account_id = _account_json.account_id
 $$;
-comment on function preauth._account_json(text) is 'An account as it is put and read; null if there is none.';
+comment on function preauth._account_json(text) is 'An account as it is put and read; null if there is none. next_plan_id and plan_changes_at only while a change of plan is scheduled.';
+
+-- 040_internal/_add_to_slices.sql
+create function preauth._add_to_slices(window_ids bigint[], amounts bigint[], at timestamptz) returns void
+language plpgsql
+as $$
+begin
+  insert into preauth.window_slice as s (window_id, account_id, ages_at, settled)
+  select w.window_id, w.account_id, preauth._ages_at(at, w.slice_length, w.slice_count), m.amount
+  from unnest(window_ids, amounts) as m (window_id, amount)
+  join preauth.budget_window as w on w.window_id = m.window_id
+  where w.slice_length is not null and m.amount <> 0
+  on conflict (window_id, ages_at, account_id) do update set settled = s.settled + excluded.settled;
+end
+$$;
+comment on function preauth._add_to_slices(bigint[], bigint[], timestamptz) is
+  'Adds what was spent at an instant to that instant''s slice of each locked rolling window, in the budget''s unit; other windows are left alone. Each window comes once.';
+
+-- 040_internal/_adjustment_json.sql
+create function preauth._adjustment_json(e preauth.usage_event) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object(
+    'at', preauth._time(e.occurred_at), 'account_id', e.account_id, 'kind', e.kind, 'key', e.request_id,
+    'budget', w.budget, 'unit', w.unit, 'window', w.window_key,
+    'amount', case when e.kind = 'adjustment' then e.amounts -> w.unit end,
+    'limit_before', case when e.kind = 'limit_changed' then e.amounts -> 'before' end,
+    'limit_after', case when e.kind = 'limit_changed' then e.amounts -> 'after' end,
+    'actor', e.actor, 'reason', e.reason)
+  from (select) as one
+  left join (
+    select b.name as budget, b.unit, x.window_key
+    from preauth.budget_window as x
+    join preauth.budget as b on b.budget_id = x.budget_id
+    where x.window_id = e.window_id
+  ) as w on true
+$$;
+comment on function preauth._adjustment_json(preauth.usage_event) is 'A correction of a window, as a list shows it.';
 
 -- 040_internal/_affordable.sql
 create function preauth._affordable(
@@ -786,6 +945,50 @@ $$;
 comment on function preauth._affordable_output(text, jsonb, boolean, jsonb, preauth._tariff[], text, integer[], bigint[], preauth._slot[], bigint[]) is
   'The largest count of an output dimension with which a request would fit every budget, all else being equal; null when none would, or when it is a shared budget that leaves less, whose fill level is not told.';
 
+-- 040_internal/_age.sql
+create function preauth._age(window_ids bigint[], at timestamptz) returns boolean
+language plpgsql
+as $$
+begin
+  with aged as (
+    delete from preauth.window_slice as s
+    where s.window_id = any (window_ids) and s.ages_at <= at
+    returning s.window_id, s.settled
+  )
+  update preauth.budget_window as w
+  set settled = w.settled - a.settled
+  from (select g.window_id, sum(g.settled)::bigint as settled from aged as g group by g.window_id) as a
+  where w.window_id = a.window_id;
+  return found;
+end
+$$;
+comment on function preauth._age(bigint[], timestamptz) is 'Takes the slices that have aged out by an instant from locked windows; whether there were any. Each slice is touched once.';
+
+-- 040_internal/_ages_at.sql
+create function preauth._ages_at(at timestamptz, slice_length interval, slice_count integer) returns timestamptz
+language sql immutable
+as $$
+  select date_bin(slice_length, at, timestamptz '1970-01-01T00:00:00Z') + (slice_count + 1) * slice_length
+$$;
+comment on function preauth._ages_at(timestamptz, interval, integer) is
+  'When what is spent at an instant has wholly aged out of a rolling window: a whole period after the end of its slice. Slices are counted from 1970.';
+
+-- 040_internal/_alert_body.sql
+create function preauth._alert_body(w preauth.budget_window, budget preauth.budget, threshold smallint, at timestamptz) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object('account_id', w.account_id, 'budget', budget.name, 'unit', budget.unit, 'model', budget.model, 'enforcement', budget.enforcement,
+    'window', w.window_key, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at),
+    'threshold', threshold, 'limit', w.limit_amount, 'settled', w.settled, 'reserved', w.reserved, 'reached_at', preauth._time(at))
+$$;
+comment on function preauth._alert_body(preauth.budget_window, preauth.budget, smallint, timestamptz) is 'The message that a threshold was reached, with the window''s figures just then, in the budget''s unit.';
+
+-- 040_internal/_alert_level.sql
+create function preauth._alert_level(limit_amount bigint, threshold smallint) returns bigint
+language sql immutable
+as $$ select greatest((limit_amount * threshold + 99) / 100, case when num_nulls(limit_amount, threshold) = 0 then 1 end) $$;
+comment on function preauth._alert_level(bigint, smallint) is 'The least settled amount that reaches a threshold, in percent of the limit; at least 1. null where there is no limit.';
+
 -- 040_internal/_alias_conflict.sql
 create function preauth._alias_conflict(body jsonb, name text, unit text, effective_from timestamptz) returns text
 language sql stable
@@ -813,7 +1016,7 @@ declare
   aliases jsonb := body -> 'aliases';
 begin
   if body ->> 'aliases' is null then
-    return '[]';
+    return '[]'::jsonb;
   elsif jsonb_typeof(aliases) <> 'array' or jsonb_array_length(aliases) not between 1 and 64 then
     return preauth._error(path, 'must be an array of 1 to 64 names');
   end if;
@@ -970,18 +1173,18 @@ $$;
 comment on function preauth._answered(jsonb) is 'The answer of a read or of an administration call. Under PostgREST a problem sets the status.';
 
 -- 040_internal/_applicable_budgets.sql
-create function preauth._applicable_budgets(path text[], model text)
-returns table (place bigint, scope text, depth integer, zone text, budget preauth.budget)
+create function preauth._applicable_budgets(path text[], model text, at timestamptz)
+returns table (place bigint, scope text, depth integer, zone text, budget preauth.budget, counter_id bigint)
 language sql stable
 as $$
   select
     row_number() over (order by b.step, (b.budget).model is null, (b.budget).unit = 'open_holds', (b.budget).name),
-    b.scope, b.depth, b.zone, b.budget
-  from preauth._budgets_of(path) as b
+    b.scope, b.depth, b.zone, b.budget, b.counter_id
+  from preauth._budgets_of(path, at) as b
   where (b.budget).model is null or (b.budget).model = _applicable_budgets.model
 $$;
-comment on function preauth._applicable_budgets(text[], text) is
-  'The budgets that a spend of the account at path[1] on a model must fit, in the order of checking: leaf account first, then each ancestor; a budget for one model before a budget for all.';
+comment on function preauth._applicable_budgets(text[], text, timestamptz) is
+  'The budgets that a spend of the account at path[1] on a model must fit, in the order of checking: leaf account first, then each ancestor; a budget for one model before a budget for all. counter_id: the budget on whose windows it counts.';
 
 -- 040_internal/_are_bounded.sql
 create function preauth._are_bounded(tariffs preauth._tariff[], usage jsonb, bounds jsonb) returns boolean
@@ -1053,6 +1256,18 @@ as $$
 $$;
 comment on function preauth._are_plain_counts(text, jsonb) is 'Whether the max_usage or usage of an item, and its amounts if it has any, are certainly well-formed and in place.';
 
+-- 040_internal/_are_thresholds.sql
+create function preauth._are_thresholds(value jsonb) returns boolean
+language sql stable
+as $$
+  select case when jsonb_typeof(value) = 'array' then (
+    select count(*) <= 16 and count(distinct t.threshold) = count(*)
+      and coalesce(bool_and(case when preauth._is_amount(t.threshold) then t.threshold::text::bigint between 1 and 1000 else false end), true)
+    from jsonb_array_elements(value) as t (threshold))
+  else false end
+$$;
+comment on function preauth._are_thresholds(jsonb) is 'Whether the value is a list of up to 16 different whole percentages from 1 to 1000.';
+
 -- 040_internal/_as_closed.sql
 create function preauth._as_closed(line preauth.hold_line, closing preauth._closing, tally preauth._tally, late boolean) returns preauth._closed
 language sql stable
@@ -1062,6 +1277,56 @@ as $$
     tally.settled + tally.spent, tally.reserved - tally.freed, tally.limit_amount)::preauth._closed
 $$;
 comment on function preauth._as_closed(preauth.hold_line, preauth._closing, preauth._tally, boolean) is 'A line that is closed, its window''s figures being what its tally says.';
+
+-- 040_internal/_ask_fits_at.sql
+create function preauth._ask_fits_at(
+  ask preauth._ask, quotes preauth._quote[], first_quote integer, routes preauth._route[], route_no integer, slots preauth._slot[], slot_ids bigint[],
+  reserved bigint[], lapses preauth._lapse[], at timestamptz) returns timestamptz
+language plpgsql stable
+as $$
+declare
+  route preauth._route;
+  places integer[];
+  fits_at timestamptz;
+begin
+  for option_no in 0 .. preauth._last_option(ask.body) loop
+    route := routes[route_no + option_no];
+    places := preauth._places(route, slot_ids, ask.call);
+    fits_at := least(fits_at, preauth._fits_at(
+      places, preauth._wanted(route, places, preauth._asked_amounts(ask.body, option_no, quotes, first_quote)), slots, reserved, lapses, at));
+  end loop;
+  return fits_at;
+end
+$$;
+comment on function preauth._ask_fits_at(preauth._ask, preauth._quote[], integer, preauth._route[], integer, preauth._slot[], bigint[], bigint[], preauth._lapse[], timestamptz) is
+  'The earliest instant at which a request or one of its alternatives fits if nothing else is spent; null if never.';
+
+-- 040_internal/_asked_about.sql
+create function preauth._asked_about(request_id text, account_id text, out held preauth.reservation[], out problem jsonb)
+language plpgsql stable
+as $$
+declare
+  ask preauth._ask := row(1, 'reservation', request_id, account_id, '{}', null, null, false, false, null)::preauth._ask;
+  located record;
+begin
+  if request_id is null then
+    problem := preauth._malformed(preauth._error('request_id', 'is required'));
+    return;
+  end if;
+  located := preauth._located(array[ask]);
+  held := preauth._held(located.asks);
+  if held[1].request_id is null then
+    problem := coalesce((located.refused[1]).body::jsonb, preauth._lifecycle_refusal(ask, 'reservation_unknown'));
+  end if;
+end
+$$;
+comment on function preauth._asked_about(text, text) is 'The one reservation that an auditor asks about, or why it cannot be told. account_id may be left out while request_id names one.';
+
+-- 040_internal/_asked_amounts.sql
+create function preauth._asked_amounts(body jsonb, option_no integer, quotes preauth._quote[], first_quote integer) returns jsonb
+language sql stable
+as $$ select case when first_quote is null then preauth._option_amounts(body, option_no) else quotes[first_quote + option_no].amounts end $$;
+comment on function preauth._asked_amounts(jsonb, integer, preauth._quote[], integer) is 'What an option asks for, {unit: ceiling}: as quoted where the request is priced, else as it says.';
 
 -- 040_internal/_asks.sql
 -- A loop of simple expressions: what a query costs to begin, it costs in all for ten items.
@@ -1096,12 +1361,29 @@ language sql immutable
 as $$
   select case
     when name in ('my_balance', 'my_reservations') then array['authenticated']
-    when name in ('account', 'balance', 'plan', 'price_table', 'price_tables', 'reservation', 'revision', 'verify') then array['preauth_service', 'service_role', 'preauth_audit']
+    when name like 'audit\_%' or name in ('decisions', 'holds', 'spend', 'windows', 'account', 'balance', 'plan', 'price_table', 'price_tables',
+      'reservation', 'revision', 'verify') then array['preauth_service', 'service_role', 'preauth_audit']
     else array['preauth_service', 'service_role']
   end
 $$;
 comment on function preauth._audience(text) is
   'The roles that may use a function or view of preauth_api, by its name. What is not named here is for services alone. anon, authenticated and service_role are those of Supabase and PostgREST; a cluster may not have them.';
+
+-- 040_internal/_audit_timeline.sql
+create function preauth._audit_timeline(r preauth.reservation) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object(
+    'request_id', r.request_id, 'account_id', r.account_id, 'state', preauth._state_at(r, preauth._now()),
+    'items', jsonb_agg(jsonb_build_object(
+      'at', t.step -> 'at', 'event', t.step -> 'event', 'actor', t.step -> 'actor',
+      'amounts', d.detail -> 'amounts', 'overage', d.detail -> 'overage', 'detail', nullif(d.detail - array['amounts', 'overage'], '{}')) order by t.ordinality))
+  from jsonb_array_elements(preauth._timeline(r)) with ordinality as t (step)
+  cross join lateral (
+    select case when t.ordinality = 1 then preauth._decision_detail(r) else nullif(t.step -> 'detail', 'null') end
+  ) as d (detail)
+$$;
+comment on function preauth._audit_timeline(preauth.reservation) is 'A reservation''s timeline as auditors read it: the decision with what was asked and held, then each later event.';
 
 -- 040_internal/_authorization.sql
 -- Text, not json_build_object, which costs three times as much; preauth._hold_line_text says why nothing needs escaping.
@@ -1122,44 +1404,94 @@ comment on function preauth._authorization(text, text, text, text, integer, text
   'The answer to an authorized request; lines: its lines as JSON text, expires_at null for a charge; cost: of a charge that was priced, {unit: {dimension: amount}}.';
 
 -- 040_internal/_balance_window.sql
-create function preauth._balance_window(scope text, zone text, budget preauth.budget, show_level boolean, at timestamptz) returns jsonb
+create function preauth._balance_window(scope text, zone text, budget preauth.budget, counter_id bigint, show_level boolean, at timestamptz) returns jsonb
 language plpgsql stable
 as $$
 declare
   w preauth.budget_window;
-  lapsed bigint;
 begin
-  select x.* into w from preauth._current_window(scope, budget.budget_id, at) as c join preauth.budget_window as x on x.window_id = c.window_id;
+  select x.* into w from preauth._current_window(scope, counter_id, at) as c join preauth.budget_window as x on x.window_id = c.window_id;
   if w.window_id is null then
-    w.limit_amount := budget.limit_amount;
-    w.settled := 0;
     w.reserved := 0;
     w.time_zone := zone;
-    if budget.window_policy ->> 'kind' <> 'fixed' then
-      select b.window_key, b.starts_at, b.ends_at into w.window_key, w.starts_at, w.ends_at
-      from preauth._next_window(scope, budget.budget_id, budget.window_policy, zone, at) as b;
+    select b.window_key, b.starts_at, b.ends_at into w.window_key, w.starts_at, w.ends_at
+    from preauth._next_window(scope, counter_id, budget.window_policy, zone, at) as b;
+    select o.limit_amount, o.settled into w.limit_amount, w.settled
+    from preauth._opening(scope, counter_id, budget, zone, w.starts_at, w.ends_at, at) as o;
+    if budget.window_policy ->> 'kind' = 'fixed' then
+      w.window_key := null;
+      w.starts_at := null;
+      w.ends_at := null;
     end if;
+  else
+    w.limit_amount := preauth._limit_at(w, budget, at);
   end if;
-  select coalesce(sum(l.amount), 0) into lapsed from preauth.hold_line as l where l.window_id = w.window_id and l.lapses_at <= at;
+  w.settled := preauth._settled_at(w, at);
+  w.reserved := w.reserved - preauth._lapsed(w.window_id, at);
   return jsonb_build_object(
       'budget', budget.name, 'scope', scope, 'unit', budget.unit, 'model', budget.model, 'window', w.window_key, 'enforcement', budget.enforcement,
       'limit', w.limit_amount, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at),
       'resets_at', preauth._time(w.ends_at), 'time_zone', w.time_zone)
     || case when show_level then jsonb_build_object(
-      'settled', w.settled, 'reserved', w.reserved - lapsed, 'available', w.limit_amount - w.settled - (w.reserved - lapsed)) else '{}' end;
+      'settled', w.settled, 'reserved', w.reserved, 'available', w.limit_amount - w.settled - w.reserved) else '{}' end;
 end
 $$;
-comment on function preauth._balance_window(text, text, preauth.budget, boolean, timestamptz) is
-  'A budget''s current window as a balance shows it. A fixed window that no spend has started yet has no bounds. A lapsed lease is not held.';
+comment on function preauth._balance_window(text, text, preauth.budget, bigint, boolean, timestamptz) is
+  'A budget''s current window as a balance shows it. A fixed window that no spend has started yet has no bounds. A lapsed lease is not held, and what has aged out of a rolling window is not settled.';
+
+-- 040_internal/_begin_change.sql
+-- One change of an account at a time, and none while its windows are made.
+create function preauth._begin_change(account_ids text[], plan_ids text[], names text[] default null, window_key text default null) returns timestamptz
+language plpgsql
+as $$
+declare
+  at timestamptz;
+begin
+  perform preauth._lock_configuration();
+  perform from preauth.account as a where a.account_id = any (account_ids) order by a.account_id for no key update;
+  at := preauth._now();
+  perform from preauth.budget as b
+  where b.retired_at is null and b.owner in (select o.owner from preauth._owners_of(account_ids, plan_ids) as o)
+  order by b.budget_id
+  for share;
+  perform preauth._lock_windows(array(
+    select distinct k.window_id from unnest(account_ids) as a (account_id) cross join lateral preauth._kindred_windows(a.account_id, plan_ids, names, window_key, at) as k));
+  perform preauth._write_plan_changes(account_ids, at);
+  return at;
+end
+$$;
+comment on function preauth._begin_change(text[], text[], text[], text) is
+  'Locks accounts, the budgets that apply to them or are about to, and their windows, in the one order, for a change; then writes down what time has changed of their plans. plan_ids: plans they may change to; names: of budgets they may get, and window_key of a window of theirs that is to be corrected. The instant from which all is locked.';
+
+-- 040_internal/_budget_at.sql
+create function preauth._budget_at(w preauth.budget_window, at timestamptz) returns preauth.budget
+language plpgsql stable
+as $$
+declare
+  budget preauth.budget;
+  following preauth.budget;
+begin
+  select b.* into strict budget from preauth.budget as b where b.budget_id = w.budget_id;
+  select b.* into following
+  from preauth.account as a
+  join preauth.budget as b on b.owner = 'plan:' || a.next_plan_id and b.name = budget.name and b.retired_at is null
+  where a.account_id = w.account_id and a.plan_changes_at <= at and budget.plan_id is not null and preauth._counts_alike(b, budget);
+  return case when following.budget_id is not null then following else budget end;
+end
+$$;
+comment on function preauth._budget_at(preauth.budget_window, timestamptz) is
+  'The budget that a window counts for at an instant: its own, or the one of the plan that has come by time alone and is not written down yet.';
 
 -- 040_internal/_budget_checks.sql
 create function preauth._budget_checks(body jsonb) returns table (place integer, field text, message text)
 language sql stable
 as $$
   select 0, f.name, 'is not a field of a budget'
-  from jsonb_object_keys(body - array['name', 'unit', 'window', 'limit_amount', 'model', 'enforcement', 'overdraft_amount', 'overage', 'on_expiry']) as f (name)
+  from jsonb_object_keys(body - array['name', 'unit', 'window', 'limit_amount', 'model', 'enforcement', 'overdraft_amount', 'overage', 'on_expiry', 'rollover', 'thresholds']) as f (name)
   union all
   select 1, f.name, 'is required' from unnest(array['name', 'unit', 'window', 'limit_amount']) as f (name) where not body ? f.name
+  union all
+  select 2, r.field, r.message from preauth._rollover_checks(body) as r
   union all
   values
     (2, 'name', case when body ? 'name' and (jsonb_typeof(body -> 'name') <> 'string' or not preauth._is_name(body ->> 'name', 64) or body ->> 'name' = 'max_open_holds')
@@ -1172,6 +1504,8 @@ as $$
     (2, 'enforcement', case when body ->> 'enforcement' is not null and body -> 'enforcement' not in ('"hard"', '"soft"', '"observe"') then 'must be hard, soft or observe' end),
     (2, 'overage', case when body ->> 'overage' is not null and body -> 'overage' not in ('"charge"', '"reject"') then 'must be charge or reject' end),
     (2, 'on_expiry', case when body ->> 'on_expiry' is not null and body -> 'on_expiry' not in ('"keep"', '"release"', '"charge"') then 'must be keep, release or charge' end),
+    (2, 'thresholds', case when body ->> 'thresholds' is not null and not preauth._are_thresholds(body -> 'thresholds')
+      then 'must be up to 16 different whole percentages from 1 to 1000' end),
     (2, 'overdraft_amount', case when body ->> 'overdraft_amount' is null then null
       when not preauth._is_amount(body -> 'overdraft_amount') then 'must be a whole number from 0 to 9007199254740991'
       when coalesce(body ->> 'enforcement', 'hard') <> 'soft' and body -> 'overdraft_amount' <> '0' then 'is only for a soft budget' end)
@@ -1202,25 +1536,46 @@ language sql stable
 as $$
   select jsonb_build_object('name', budget.name, 'unit', budget.unit, 'window', budget.window_policy, 'limit_amount', budget.limit_amount,
     'model', budget.model, 'enforcement', budget.enforcement, 'overdraft_amount', budget.overdraft_amount,
-    'overage', budget.overage, 'on_expiry', budget.on_expiry)
+    'overage', budget.overage, 'on_expiry', budget.on_expiry, 'thresholds', budget.thresholds)
+    || case when budget.rollover is not null then jsonb_build_object('rollover', budget.rollover) else '{}' end
 $$;
 comment on function preauth._budget_json(preauth.budget) is 'A budget as it is put and read.';
 
--- 040_internal/_budgets_of.sql
-create function preauth._budgets_of(path text[])
-returns table (step bigint, scope text, depth integer, zone text, budget preauth.budget)
+-- 040_internal/_budget_row.sql
+create function preauth._budget_row(plan_id text, account_id text, body jsonb) returns preauth.budget
 language sql stable
 as $$
-  select step.ordinality, holder.account_id, cardinality(holder.path), holder.time_zone, b
+  select b from jsonb_populate_record(null::preauth.budget, jsonb_build_object(
+    'plan_id', plan_id, 'account_id', account_id, 'name', body -> 'name', 'unit', body -> 'unit', 'window_policy', preauth._window_policy(body -> 'window'),
+    'limit_amount', body -> 'limit_amount', 'model', body -> 'model', 'enforcement', coalesce(body ->> 'enforcement', 'hard'),
+    'overdraft_amount', coalesce((body ->> 'overdraft_amount')::bigint, 0), 'overage', coalesce(body ->> 'overage', 'charge'),
+    'on_expiry', coalesce(body ->> 'on_expiry', 'keep'), 'rollover', preauth._rollover(body -> 'rollover'),
+    'thresholds', preauth._thresholds(body))) as b
+$$;
+comment on function preauth._budget_row(text, text, jsonb) is 'The row that a well-formed budget asks for, with its defaults written out: all but its id and its times.';
+
+-- 040_internal/_budgets_of.sql
+-- Where a plan has changed by time alone and nobody has written that down yet, the new plan's budgets count on the windows of the old plan's
+-- that are alike.
+create function preauth._budgets_of(path text[], at timestamptz)
+returns table (step bigint, scope text, depth integer, zone text, budget preauth.budget, counter_id bigint)
+language sql stable
+as $$
+  select step.ordinality, holder.account_id, cardinality(holder.path), holder.time_zone, b,
+    case when holder.plan_changes_at <= at and b.plan_id is not null then coalesce((
+      select former.budget_id from preauth.budget as former
+      where former.owner = 'plan:' || holder.plan_id and former.name = b.name and former.retired_at is null and preauth._counts_alike(former, b)), b.budget_id)
+    else b.budget_id end
   from unnest(path) with ordinality as step (account_id, ordinality)
   join preauth.account as holder on holder.account_id = step.account_id
   join preauth.budget as b
-    on b.owner in ('account:' || holder.account_id, 'plan:' || holder.plan_id) and b.retired_at is null
+    on b.owner in ('account:' || holder.account_id, 'plan:' || preauth._plan_at(holder, at)) and b.retired_at is null
   where not (b.plan_id is not null and exists (
     select from preauth.budget as own
     where own.owner = 'account:' || holder.account_id and own.name = b.name and own.retired_at is null))
 $$;
-comment on function preauth._budgets_of(text[]) is 'The live budgets of the accounts on a path: their own, and their plans'' but for those replaced by an own budget of the same name.';
+comment on function preauth._budgets_of(text[], timestamptz) is
+  'The live budgets of the accounts on a path: their own, and their plans'' but for those replaced by an own budget of the same name. counter_id: the budget on whose windows it counts.';
 
 -- 040_internal/_calendar_bounds.sql
 create function preauth._calendar_bounds(policy jsonb, zone text, at timestamptz, out window_key text, out starts_at timestamptz, out ends_at timestamptz)
@@ -1291,6 +1646,36 @@ as $$ select case when overdraft_amount is null then preauth._most_counted() els
 comment on function preauth._capacity(bigint, bigint) is
   'The most that settled + reserved may reach by a decision, in the budget''s unit: preauth._most_counted() where the limit is null or the budget only observes (no overdraft_amount).';
 
+-- 040_internal/_carried_over.sql
+create function preauth._carried_over(scope text, counter_id bigint, budget preauth.budget, zone text, starts_at timestamptz) returns bigint
+language plpgsql stable
+as $$
+declare
+  anchor constant date := case when budget.window_policy ->> 'kind' = 'cycle' then preauth._cycle_anchor(scope, zone) end;
+  most constant bigint := (budget.rollover ->> 'max')::bigint;
+  previous preauth.budget_window;
+  carried bigint;
+  passed timestamptz;
+begin
+  select w.* into previous from preauth.budget_window as w
+  where w.account_id = scope and w.budget_id = counter_id and w.ends_at <= _carried_over.starts_at
+  order by w.starts_at desc limit 1;
+  if previous.limit_amount is null or budget.limit_amount is null then
+    return 0;
+  end if;
+  carried := preauth._left_over(previous, budget.rollover);
+  passed := previous.ends_at;
+  -- a period in which nothing was spent has no window, and leaves its whole limit
+  while passed < starts_at and carried < most and budget.limit_amount > 0 and budget.window_policy ->> 'kind' <> 'fixed' loop
+    carried := least(carried + budget.limit_amount, most);
+    select b.ends_at into passed from preauth._window_bounds(budget.window_policy, anchor, zone, passed) as b;
+  end loop;
+  return carried;
+end
+$$;
+comment on function preauth._carried_over(text, bigint, preauth.budget, text, timestamptz) is
+  'What the windows before one that starts at an instant leave to it, in the budget''s unit: positive what is left, negative what was overspent.';
+
 -- 040_internal/_change_body_errors.sql
 create function preauth._change_body_errors(body jsonb) returns jsonb
 language sql stable
@@ -1302,30 +1687,48 @@ as $$
 $$;
 comment on function preauth._change_body_errors(jsonb) is 'What is wrong with reason and apply in the body of a change, as [{path, message}]; [] when nothing is.';
 
+-- 040_internal/_change_json.sql
+create function preauth._change_json(c preauth.change_log) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object(
+    'change_id', c.change_id, 'at', preauth._time(c.changed_at), 'subject', c.subject, 'subject_id', c.subject_id,
+    'actor', c.actor, 'reason', c.reason, 'before', c.before, 'after', c.after)
+$$;
+comment on function preauth._change_json(preauth.change_log) is 'A change of a plan, an account, a budget or a key, as a list shows it.';
+
 -- 040_internal/_change_limits.sql
 create function preauth._change_limits(budget_id bigint, limit_amount bigint, actor text, reason text) returns void
 language plpgsql
 as $$
 declare
   at timestamptz := preauth._now();
+  window_ids bigint[];
 begin
   with changed as (
-    select w.window_id, w.account_id, w.limit_amount as before
+    select w.window_id, w.account_id, w.limit_amount as before, preauth._limit_with(w, _change_limits.limit_amount) as after
     from preauth._lock_windows(array(
       select c.window_id from preauth.budget_window as c
-      where c.budget_id = _change_limits.budget_id and c.ends_at > at and c.limit_amount is distinct from _change_limits.limit_amount)) as w
+      where c.budget_id = _change_limits.budget_id and c.ends_at > at
+        and c.limit_amount is distinct from preauth._limit_with(c, _change_limits.limit_amount))) as w
+    where w.budget_id = _change_limits.budget_id
   ), noted as (
     insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
     select c.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', c.window_id,
-      jsonb_build_object('before', c.before, 'after', _change_limits.limit_amount), at, coalesce(actor, session_user), reason
+      jsonb_build_object('before', c.before, 'after', c.after), at, coalesce(actor, session_user), reason
     from changed as c
+  ), moved as (
+    update preauth.budget_window as w set limit_amount = c.after
+    from changed as c
+    where w.window_id = c.window_id
+    returning w.window_id
   )
-  update preauth.budget_window as w set limit_amount = _change_limits.limit_amount
-  from changed as c
-  where w.window_id = c.window_id;
+  select array_agg(m.window_id) into window_ids from moved as m;
+  perform preauth._raise_alerts(window_ids, at);
 end
 $$;
-comment on function preauth._change_limits(bigint, bigint, text, text) is 'Gives a budget''s current windows a new limit, each with a usage event. What is spent and held stays: available may become negative.';
+comment on function preauth._change_limits(bigint, bigint, text, text) is
+  'Gives a budget''s current windows a new limit (on top of what rolled over and is raised), each with a usage event. What is spent and held stays: available may become negative.';
 
 -- 040_internal/_change_overdraft.sql
 create function preauth._change_overdraft(budget_id bigint, overdraft_amount bigint) returns void
@@ -1342,6 +1745,43 @@ begin
 end
 $$;
 comment on function preauth._change_overdraft(bigint, bigint) is 'Lets the current windows of a budget be overdrawn as far as it may be now, in its unit; null: they only observe.';
+
+-- 040_internal/_change_plan.sql
+create function preauth._change_plan(account_id text, plan_id text, apply text, at timestamptz, actor text, reason text) returns void
+language plpgsql
+as $$
+begin
+  update preauth.account as a
+  set plan_id = _change_plan.plan_id, next_plan_id = null, plan_changes_at = null, plan_change_reason = null
+  where a.account_id = _change_plan.account_id;
+  perform preauth._take_up(account_id, apply, at, actor, reason);
+end
+$$;
+comment on function preauth._change_plan(text, text, text, timestamptz, text, text) is
+  'Puts a locked account under another plan at once (null: none); a change that was scheduled is forgotten. apply next_window: the windows that are taken up keep their limits.';
+
+-- 040_internal/_change_thresholds.sql
+create function preauth._change_thresholds(budget_id bigint) returns void
+language plpgsql
+as $$
+declare
+  at timestamptz := preauth._now();
+  window_ids bigint[] := array(
+    select w.window_id from preauth._lock_windows(array(
+      select c.window_id from preauth.budget_window as c where c.budget_id = _change_thresholds.budget_id and c.ends_at > at)) as w);
+begin
+  perform preauth._raise_alerts(window_ids, at);
+end
+$$;
+comment on function preauth._change_thresholds(bigint) is 'Holds a budget''s current windows against its thresholds, which have changed.';
+
+-- 040_internal/_choice_errors.sql
+create function preauth._choice_errors(field text, value text, choices text[]) returns jsonb
+language sql stable
+as $$
+  select case when value <> all (choices) then preauth._error(field, 'must be one of ' || array_to_string(choices, ', ')) else '[]' end
+$$;
+comment on function preauth._choice_errors(text, text, text[]) is 'What is wrong with a value that must be one of a few, as [{path, message}]; [] when nothing is, or when it was left out.';
 
 -- 040_internal/_chosen_amounts.sql
 create function preauth._chosen_amounts(r preauth.reservation) returns jsonb
@@ -1360,9 +1800,12 @@ as $$
   ) as c
   where jsonb_typeof(c.claim) = 'string'
     and coalesce(current_setting('preauth.account_claim', true), '') not like 'user\_metadata%'
+    and exists (
+      select from pg_catalog.pg_roles as r
+      where r.rolname in ('service_role', 'preauth_service') and pg_catalog.pg_has_role(session_user, r.oid, 'member'))
 $$;
 comment on function preauth._claimed_account() is
-  'The account that the caller''s JWT names, as PostgREST hands it on in request.jwt.claims; null if none. The setting preauth.account_claim says which claim: a path with dots, sub when unset. Never below user_metadata, which users write themselves.';
+  'The account that the caller''s JWT names, as PostgREST hands it on in request.jwt.claims; null if none. The setting preauth.account_claim says which claim: a path with dots, sub when unset. Never below user_metadata, which users write themselves. Anyone who can run SQL can set request.jwt.claims: it is believed only of a login that may act as a service too, as PostgREST''s authenticator may.';
 
 -- 040_internal/_close_lines.sql
 -- The only place, with preauth._hold, where money enters or leaves a window by way of a hold line.
@@ -1376,11 +1819,12 @@ declare
   ids bigint[];
   place integer;
   held boolean;
+  notable boolean := false;
 begin
   if cardinality(closings) = 0 then
     return closed;
   end if;
-  tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c));
+  tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c), at);
   ids := array(select t.window_id from unnest(tallies) as t);
   lines := array(
     select l from unnest(closings) with ordinality as c
@@ -1393,9 +1837,13 @@ begin
     held := lines[k].state = 'held';
     tallies[place].freed := tallies[place].freed + case when held then lines[k].amount else 0 end;
     tallies[place].spent := tallies[place].spent + coalesce(closings[k].settled_amount, 0);
+    notable := notable or coalesce(tallies[place].settled + tallies[place].spent >= tallies[place].notable_from, false);
     closed := closed || preauth._as_closed(lines[k], closings[k], tallies[place], not held or coalesce(lines[k].lapses_at <= at, false));
   end loop;
   perform preauth._move(closed, tallies);
+  if notable then
+    perform preauth._note_spend(tallies, at);
+  end if;
   return closed;
 end
 $$;
@@ -1422,6 +1870,46 @@ $$;
 comment on function preauth._close_unused_accounts(text[], preauth._ask[], preauth._ruling[]) is
   'Takes back the accounts (and their windows) that this batch has made and none of whose requests was decided: a refusal writes nothing.';
 
+-- 040_internal/_correct.sql
+create function preauth._correct(call text, account_id text, body jsonb, actor text) returns jsonb
+language plpgsql
+as $$
+declare
+  errors jsonb := preauth._correction_errors(call, body);
+  request constant jsonb := jsonb_strip_nulls(body) || jsonb_build_object('call', call);
+  earlier preauth.correction;
+  at timestamptz;
+  target preauth.budget_window;
+  amount bigint;
+begin
+  if errors <> '[]' then
+    return preauth._malformed(errors);
+  end if;
+  at := preauth._begin_change(array[account_id], null, array[body ->> 'budget'], body ->> 'window');
+  if not exists (select from preauth.account as a where a.account_id = _correct.account_id) then
+    return preauth._problem('account_unknown', format('Account %s is not known.', account_id));
+  end if;
+  select c.* into earlier from preauth.correction as c
+  where c.account_id = _correct.account_id and c.idempotency_key = _correct.body ->> 'idempotency_key';
+  if earlier.body is not null then
+    return case when earlier.body = request then earlier.reply || '{"replayed": true}' else preauth._problem('request_id_conflict',
+      format('Correction %s of account %s was another one; nothing was changed.', body ->> 'idempotency_key', account_id),
+      jsonb_build_object('account_id', account_id, 'idempotency_key', body ->> 'idempotency_key')) end;
+  end if;
+  select w.* into target from preauth._lock_windows(array[preauth._window_to_correct(account_id, body ->> 'budget', body ->> 'window', at)]) as w;
+  if target.window_id is null then
+    return preauth._no_window_to_correct(account_id, body);
+  end if;
+  amount := case call when 'reset' then -target.settled else (body ->> 'amount')::bigint end;
+  if abs(target.settled + amount) > preauth._most_counted() then
+    return preauth._problem('amount_out_of_range', format('The window would pass %s.', preauth._most_counted()));
+  end if;
+  return preauth._write_correction(target, amount, request, at, actor);
+end
+$$;
+comment on function preauth._correct(text, text, jsonb, text) is
+  'Corrects what a window counts as settled, by an adjustment event: call adjust by the amount given, call reset to nothing. Settled lines and earlier events stay. The same idempotency_key again answers as before and moves nothing.';
+
 -- 040_internal/_correct_settled.sql
 create function preauth._correct_settled(window_id bigint, amount bigint, at timestamptz) returns preauth.budget_window
 language plpgsql
@@ -1429,12 +1917,49 @@ as $$
 declare
   w preauth.budget_window;
 begin
+  perform preauth._age(array[window_id], at);
   update preauth.budget_window as x set settled = x.settled + amount where x.window_id = _correct_settled.window_id returning x.* into w;
+  if w.slice_length is not null then
+    if amount > 0 then
+      perform preauth._add_to_slices(array[w.window_id], array[amount], at);
+    else
+      perform preauth._credit_slices(w, -amount, at);
+    end if;
+  end if;
+  if w.settled >= w.alert_at then
+    perform preauth._raise_alerts(array[w.window_id], at);
+  end if;
   return w;
 end
 $$;
 comment on function preauth._correct_settled(bigint, bigint, timestamptz) is
-  'Moves what a locked window counts as settled by an adjustment''s signed amount, in the budget''s unit; the window after. The usage event of the same instant is its caller''s.';
+  'Moves what a locked window counts as settled by an adjustment''s signed amount, in the budget''s unit, thresholds included; the window after. The usage event of the same instant is its caller''s.';
+
+-- 040_internal/_correction_errors.sql
+create function preauth._correction_errors(call text, body jsonb) returns jsonb
+language sql stable
+as $$
+  select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
+    select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.place, c.field), '[]') from (
+      select 0, f.name, 'is not a field of ' || case call when 'reset' then 'a reset' else 'an adjustment' end
+      from jsonb_object_keys(body - array['budget', 'window', 'reason', 'idempotency_key'] - case call when 'adjust' then 'amount' else '' end) as f (name)
+      union all
+      select 1, f.name, 'is required'
+      from unnest(array['budget', 'reason'] || case call when 'adjust' then array['amount', 'idempotency_key'] else '{}' end) as f (name)
+      where body ->> f.name is null
+      union all
+      values
+        (2, 'budget', case when body ->> 'budget' is not null and not coalesce(jsonb_typeof(body -> 'budget') = 'string' and preauth._is_name(body ->> 'budget', 64), false)
+          then 'must be a budget''s name' end),
+        (2, 'amount', case when body ->> 'amount' is not null and not preauth._is_signed_amount(body -> 'amount')
+          then 'must be a whole number from -9007199254740991 to 9007199254740991, and not 0' end),
+        (2, 'window', case when body ->> 'window' is not null and not preauth._is_line(body -> 'window', 64) then 'must be a window''s key, such as 2026-09' end),
+        (2, 'reason', case when body ->> 'reason' is not null then preauth._value_error('text', body -> 'reason') end),
+        (2, 'idempotency_key', case when body ->> 'idempotency_key' is not null then preauth._value_error('id', body -> 'idempotency_key') end)
+    ) as c (place, field, message)
+    where c.message is not null) end
+$$;
+comment on function preauth._correction_errors(text, jsonb) is 'What is wrong with an adjustment (adjust) or a reset, as [{path, message}]; [] when nothing is.';
 
 -- 040_internal/_cost_of.sql
 create function preauth._cost_of(tariffs preauth._tariff[], counts jsonb, is_ceiling boolean, told jsonb) returns jsonb
@@ -1453,6 +1978,13 @@ end
 $$;
 comment on function preauth._cost_of(preauth._tariff[], jsonb, boolean, jsonb) is
   '{unit: {dimension: amount}} of well-priced counts in the units that the caller did not tell; null where there is none.';
+
+-- 040_internal/_counts_alike.sql
+create function preauth._counts_alike(one preauth.budget, other preauth.budget) returns boolean
+language sql stable
+as $$ select (one.name, one.unit, one.window_policy, one.model) is not distinct from (other.name, other.unit, other.window_policy, other.model) $$;
+comment on function preauth._counts_alike(preauth.budget, preauth.budget) is
+  'Whether two budgets count the same: name, unit, window and model are equal. Then one may take up the windows of the other.';
 
 -- 040_internal/_counts_errors.sql
 create function preauth._counts_errors(path text, value jsonb, are_bounds boolean) returns jsonb
@@ -1495,27 +2027,63 @@ as $$
 $$;
 comment on function preauth._counts_only(text[]) is 'Whether what has no price is counted in tokens and requests alone: as the plan of the account says, or of the nearest above it that has one.';
 
+-- 040_internal/_credit_slices.sql
+-- What is left is counted as long as can be: a correction does not say when the wrong spend was.
+create function preauth._credit_slices(w preauth.budget_window, amount bigint, at timestamptz) returns void
+language plpgsql
+as $$
+declare
+  taken bigint;
+  rest bigint;
+begin
+  with eldest as (
+    select s.ages_at, least(s.settled, amount - (sum(s.settled) over (order by s.ages_at) - s.settled))::bigint as part
+    from preauth.window_slice as s
+    where s.window_id = w.window_id and s.settled > 0
+  ), credits as (
+    update preauth.window_slice as s
+    set settled = s.settled - e.part, credited = s.credited + e.part
+    from eldest as e
+    where s.window_id = w.window_id and s.ages_at = e.ages_at and e.part > 0
+    returning e.part
+  )
+  select coalesce(sum(c.part), 0) into taken from credits as c;
+  rest := amount - taken;
+  if rest > 0 then
+    insert into preauth.window_slice as s (window_id, account_id, ages_at, settled, credited)
+    values (w.window_id, w.account_id, preauth._ages_at(at, w.slice_length, w.slice_count), -rest, rest)
+    on conflict (window_id, ages_at, account_id) do update set settled = s.settled - rest, credited = s.credited + rest;
+  end if;
+end
+$$;
+comment on function preauth._credit_slices(preauth.budget_window, bigint, timestamptz) is
+  'Takes a correction''s amount from a locked rolling window''s slices, the eldest first, so that what remains spent ages out last; what is more than all of them is a credit for one period.';
+
 -- 040_internal/_current_headers.sql
 create function preauth._current_headers(account_id text, model text, at timestamptz) returns json
 language sql stable
 as $$
-  select preauth._rate_limit_headers((b.budget).name, w.limit_amount, w.limit_amount - w.settled - w.reserved, w.starts_at, w.ends_at, at)
-  from preauth._applicable_budgets(array[account_id], model) as b
-  cross join lateral preauth._current_window(b.scope, (b.budget).budget_id, at) as current
+  select preauth._rate_limit_headers((b.budget).name, l.limit_amount, l.available, w.starts_at, w.ends_at, w.slice_length * w.slice_count, at)
+  from preauth._applicable_budgets(array[account_id], model, at) as b
+  cross join lateral preauth._current_window(b.scope, b.counter_id, at) as current
   join preauth.budget_window as w on w.window_id = current.window_id
-  where w.limit_amount is not null
-  order by (w.limit_amount - w.settled - w.reserved)::numeric / greatest(w.limit_amount, 1), (b.budget).name
+  cross join lateral (
+    select x.limit_amount, x.limit_amount - preauth._settled_at(w, at) - w.reserved + preauth._lapsed(w.window_id, at) as available
+    from (select preauth._limit_at(w, b.budget, at)) as x (limit_amount)
+  ) as l
+  where l.limit_amount is not null
+  order by l.available::numeric / greatest(l.limit_amount, 1), (b.budget).name
   limit 1
 $$;
 comment on function preauth._current_headers(text, text, timestamptz) is 'The rate limit headers of the account''s own tightest budget as it stands now, for replays.';
 
 -- 040_internal/_current_window.sql
-create function preauth._current_window(scope text, budget_id bigint, at timestamptz) returns table (window_id bigint, starts_at timestamptz, ends_at timestamptz)
+create function preauth._current_window(scope text, budget_id bigint, at timestamptz) returns table (window_id bigint, starts_at timestamptz, ends_at timestamptz, raised_until timestamptz)
 language sql stable
 as $$
-  select w.window_id, w.starts_at, w.ends_at
+  select w.window_id, w.starts_at, w.ends_at, w.raised_until
   from (
-    select x.window_id, x.starts_at, x.ends_at
+    select x.window_id, x.starts_at, x.ends_at, x.raised_until
     from preauth.budget_window as x
     where x.account_id = scope and x.budget_id = _current_window.budget_id and x.starts_at <= at
     order by x.starts_at desc
@@ -1530,6 +2098,46 @@ create function preauth._cursor(at timestamptz, first_key text, second_key text)
 language sql stable
 as $$ select preauth._time(at) || '~' || first_key || '~' || second_key $$;
 comment on function preauth._cursor(timestamptz, text, text) is 'Where a page ended, for the next one: an instant and two keys. None of them has a ~ in it.';
+
+-- 040_internal/_cycle_anchor.sql
+create function preauth._cycle_anchor(account_id text, zone text) returns date
+language sql stable
+as $$
+  select coalesce(a.cycle_anchor, (a.created_at at time zone zone)::date)
+  from preauth.account as a where a.account_id = _cycle_anchor.account_id
+$$;
+comment on function preauth._cycle_anchor(text, text) is 'The date from which an account''s billing cycles are counted: its cycle_anchor, else the day it was made.';
+
+-- 040_internal/_cycle_bounds.sql
+create function preauth._cycle_bounds(policy jsonb, anchor date, zone text, at timestamptz, out window_key text, out starts_at timestamptz, out ends_at timestamptz)
+language plpgsql stable
+as $$
+declare
+  local_time timestamp := at at time zone zone;
+  step integer := case policy ->> 'period' when 'year' then 12 else 1 end;
+  elapsed integer := (extract(year from local_time) - extract(year from anchor)) * 12 + extract(month from local_time) - extract(month from anchor);
+  first_month integer := floor(elapsed::numeric / step) * step;
+begin
+  if local_time < preauth._cycle_start(anchor, first_month) then
+    first_month := first_month - step;
+  end if;
+  -- where clocks went back across a boundary, local time alone names the cycle before
+  if at >= preauth._instant(preauth._cycle_start(anchor, first_month + step), zone) then
+    first_month := first_month + step;
+  end if;
+  window_key := 'cycle:' || to_char(preauth._cycle_start(anchor, first_month), 'YYYY-MM-DD');
+  starts_at := preauth._instant(preauth._cycle_start(anchor, first_month), zone);
+  ends_at := preauth._instant(preauth._cycle_start(anchor, first_month + step), zone);
+end
+$$;
+comment on function preauth._cycle_bounds(jsonb, date, text, timestamptz) is
+  'The billing cycle around an instant. Each start is counted from the anchor itself, so that a 31st comes back after a shorter month.';
+
+-- 040_internal/_cycle_start.sql
+create function preauth._cycle_start(anchor date, months integer) returns timestamp
+language sql immutable
+as $$ select anchor + make_interval(months => months) $$;
+comment on function preauth._cycle_start(date, integer) is 'Local time at which the cycle begins that is months after the anchor: on the anchor''s day, or on the last day of a month that has no such day.';
 
 -- 040_internal/_decide.sql
 create function preauth._decide(
@@ -1562,8 +2170,7 @@ begin
       ruling := row(n, preauth._prior_verdict(asks[n], route, n = any (known) or asks[n].twin and preauth._is_decided(n, asks, rulings)),
         option_no, null, null, null, null, null, null);
       if ruling.verdict is null then
-        wanted := preauth._wanted(route, places, case
-          when quote_of[n] is null then preauth._option_amounts(asks[n].body, option_no) else quotes[quote_of[n] + option_no].amounts end);
+        wanted := preauth._wanted(route, places, preauth._asked_amounts(asks[n].body, option_no, quotes, quote_of[n]));
         if not preauth._is_record(asks[n].body) then
           ruling.detail := preauth._missing_unit(route, wanted);
           ruling.verdict := case when ruling.detail is not null then 'amount_missing' when num_nonnulls(variadic wanted) = 0 then 'no_budget' end;
@@ -1625,6 +2232,23 @@ end
 $$;
 comment on function preauth._decided(preauth._ruling[]) is 'The items that were decided just now: those to be recorded.';
 
+-- 040_internal/_decision_detail.sql
+create function preauth._decision_detail(r preauth.reservation) returns jsonb
+language sql stable
+as $$
+  select jsonb_strip_nulls(jsonb_build_object(
+    'amounts', preauth._chosen_amounts(r), 'model', r.model, 'chosen_alternative', nullif(r.option_no, 0) - 1,
+    'denial', r.denial,
+    'lines', (
+      select jsonb_agg(jsonb_build_object(
+        'budget', b.name, 'scope', w.account_id, 'unit', b.unit, 'window', w.window_key, 'amount', l.amount, 'available', l.available_after) order by l.position)
+      from preauth.hold_line as l
+      join preauth.budget_window as w on w.window_id = l.window_id
+      join preauth.budget as b on b.budget_id = w.budget_id
+      where l.request_id = r.request_id and l.account_id = r.account_id)))
+$$;
+comment on function preauth._decision_detail(preauth.reservation) is 'What a decision was about and what it held: amounts in their units, shared scopes with their fill level.';
+
 -- 040_internal/_decision_json.sql
 create function preauth._decision_json(r preauth.reservation, at timestamptz) returns jsonb
 language sql stable
@@ -1654,7 +2278,7 @@ as $$
     'required', ruling.required,
     'available', ruling.available,
     'settled', slot.settled,
-    'retry_after_ms', case when ruling.verdict <> 'exceeds_limit' then ceil(extract(epoch from fits_at - at) * 1000)::bigint end,
+    'retry_after_ms', case when fits_at is not null then greatest(ceil(extract(epoch from fits_at - at) * 1000)::bigint, 1) end,
     'resets_at', preauth._time(slot.ends_at),
     'affordable', affordable)
 $$;
@@ -1706,6 +2330,20 @@ as $$
 $$;
 comment on function preauth._denial_status(jsonb) is '429, or 402 when waiting cannot help or the setting preauth.denial_status says 402 always.';
 
+-- 040_internal/_denied_window.sql
+create function preauth._denied_window(r preauth.reservation) returns preauth.budget_window
+language sql stable
+as $$
+  select w
+  from preauth.budget_window as w
+  join preauth.budget as b on b.budget_id = w.budget_id
+  where w.account_id = r.denial ->> 'scope' and b.name = r.denial ->> 'budget' and b.unit = r.denial ->> 'unit' and w.window_key = r.denial ->> 'window'
+    and w.starts_at <= r.created_at and w.ends_at > r.created_at
+  order by b.created_at <= r.created_at desc, b.budget_id desc
+  limit 1
+$$;
+comment on function preauth._denied_window(preauth.reservation) is 'The window that could not cover a denied request; null where the reason is no window''s.';
+
 -- 040_internal/_dimension_rank.sql
 create function preauth._dimension_rank(dimension text) returns integer
 language sql immutable
@@ -1734,6 +2372,56 @@ as $$
 $$;
 comment on function preauth._dimension_side(text) is 'Whether a dimension that a price table may name is input (counts towards tiers and prompt_tokens), output or other; null: there is no such dimension.';
 
+-- 040_internal/_due_alerts.sql
+create function preauth._due_alerts(window_ids bigint[], at timestamptz)
+returns table (window_id bigint, threshold smallint, level bigint, occurrence integer, is_due boolean, may_come boolean)
+language sql stable
+as $$
+  select w.window_id, t.threshold, l.level, coalesce(o.occurrence, 0) + 1,
+    w.settled >= l.level and may.be, may.be and w.settled < l.level or w.slice_length is not null
+  from preauth.budget_window as w
+  join preauth.budget as b on b.budget_id = w.budget_id
+  cross join unnest(b.thresholds) as t (threshold)
+  cross join lateral (select preauth._alert_level(w.limit_amount, t.threshold) as level) as l
+  left join lateral (
+    select max(x.occurrence) as occurrence, max(x.created_at) as told_at
+    from preauth.outbox as x where x.window_id = w.window_id and x.threshold = t.threshold
+  ) as o on true
+  cross join lateral (select o.told_at is null or coalesce(o.told_at + w.slice_length * w.slice_count <= at, false) as be) as may
+  where w.window_id = any (window_ids) and l.level is not null
+$$;
+comment on function preauth._due_alerts(bigint[], timestamptz) is
+  'The thresholds of windows: is_due where what is settled reaches one that has not been told in this window (in a rolling one: within one period); may_come where one may still be told later.';
+
+-- 040_internal/_end_raises.sql
+create function preauth._end_raises(max_count integer, at timestamptz) returns integer
+language plpgsql
+as $$
+declare
+  ended bigint[];
+begin
+  with over as (
+    select w.window_id, w.account_id, w.limit_amount, w.raised
+    from preauth._lock_windows(array(
+      select r.window_id from preauth.budget_window as r where r.raised_until <= at order by r.raised_until limit max_count)) as w
+    where w.raised_until <= at
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select o.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', o.window_id,
+      jsonb_build_object('before', o.limit_amount, 'after', o.limit_amount - o.raised), at, 'schedule', 'the raise has ended'
+    from over as o
+  ), lowered as (
+    update preauth.budget_window as w set limit_amount = w.limit_amount - w.raised, raised = 0, raised_until = null
+    from over as o where w.window_id = o.window_id
+    returning w.window_id
+  )
+  select array_agg(l.window_id) into ended from lowered as l;
+  perform preauth._raise_alerts(ended, at);
+  return coalesce(cardinality(ended), 0);
+end
+$$;
+comment on function preauth._end_raises(integer, timestamptz) is 'Writes down that raises have ended: at most so many windows; how many.';
+
 -- 040_internal/_error.sql
 create function preauth._error(path text, message text) returns jsonb
 language sql stable
@@ -1749,6 +2437,18 @@ as $$
   from unnest(tariff.dimensions) with ordinality as d (dimension, place)
 $$;
 comment on function preauth._exact(preauth._tariff, jsonb, integer, boolean) is 'The cost of counts in a tier times the tariff''s scale: a whole number, not rounded yet.';
+
+-- 040_internal/_exception_json.sql
+create function preauth._exception_json(e preauth.usage_event) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object(
+    'at', preauth._time(e.occurred_at), 'request_id', e.request_id, 'account_id', e.account_id,
+    'late', e.kind = 'late_charge', 'recorded', e.kind = 'recorded_exception',
+    'amounts', e.amounts, 'overage', coalesce(e.overage, '{}'), 'outcome', e.outcome, 'provider_request_id', e.provider_request_id,
+    'actor', e.actor, 'reason', e.reason)
+$$;
+comment on function preauth._exception_json(preauth.usage_event) is 'Spend that was not as authorized, as a list shows it.';
 
 -- 040_internal/_expire.sql
 create function preauth._expire(asks preauth._ask[], policy text, at timestamptz) returns integer
@@ -1906,6 +2606,15 @@ as $$
 $$;
 comment on function preauth._field_kind(text, text) is 'What kind of value a call''s field takes; null: the call has no such field.';
 
+-- 040_internal/_figures_json.sql
+create function preauth._figures_json(w preauth.budget_window, budget preauth.budget, at timestamptz) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object('limit', l.limit_amount, 'settled', w.settled, 'reserved', w.reserved, 'available', l.limit_amount - w.settled - w.reserved)
+  from (select preauth._limit_at(w, budget, at)) as l (limit_amount)
+$$;
+comment on function preauth._figures_json(preauth.budget_window, preauth.budget, timestamptz) is 'What a window says, in the budget''s unit.';
+
 -- 040_internal/_first_counted.sql
 create function preauth._first_counted(counts jsonb) returns text
 language plpgsql stable
@@ -1958,14 +2667,17 @@ create function preauth._fits_at(places integer[], wanted bigint[], slots preaut
 returns timestamptz
 language sql stable
 as $$
-  select case when bool_and(f.fits_at is not null) then max(f.fits_at) end
-  from unnest(places, wanted) as q (place, required)
-  cross join lateral (
-    select preauth._slot_fits_at(slots[q.place], q.place, reserved[q.place], q.required, at, lapses)
-  ) as f (fits_at)
+  select min(f.fits_at) from (
+    select t.turns_at as fits_at, sum(sum(t.short)) over (order by t.turns_at) as short
+    from unnest(places, wanted) as q (place, required)
+    cross join lateral preauth._slot_turns(slots[q.place], q.place, reserved[q.place], q.required, at, lapses) as t
+    where q.place is not null and q.required is not null
+    group by t.turns_at
+  ) as f
+  where f.short = 0
 $$;
 comment on function preauth._fits_at(integer[], bigint[], preauth._slot[], bigint[], preauth._lapse[], timestamptz) is
-  'The earliest instant at which a request fits every slot it asks of if nothing else is spent; null if never.';
+  'The earliest instant at which a request fits every slot it asks of at once if nothing else is spent; null if never.';
 
 -- 040_internal/_for_model.sql
 create function preauth._for_model(route preauth._route, model text) returns preauth._route
@@ -2018,7 +2730,7 @@ begin
     share := case when slot.scope = ask.account_id then available / greatest(slot.limit_amount, 1)::float8 end;
     if share < least_share or least_share is null and share is not null then
       least_share := share;
-      headers := preauth._rate_limit_headers(slot.budget, slot.limit_amount, available, slot.starts_at, slot.ends_at, at);
+      headers := preauth._rate_limit_headers(slot.budget, slot.limit_amount, available, slot.starts_at, slot.ends_at, slot.trails, at);
     end if;
   end loop;
   return row(ask.n, 200, headers, preauth._authorization(
@@ -2039,7 +2751,7 @@ language sql stable
 as $$
   select row(ask.n, preauth._denial_status(denial),
     preauth._with_retry_after((
-      select preauth._rate_limit_headers(s.budget, s.limit_amount, s.limit_amount - s.settled - reserved[s.ordinality], s.starts_at, s.ends_at, at)
+      select preauth._rate_limit_headers(s.budget, s.limit_amount, s.limit_amount - s.settled - reserved[s.ordinality], s.starts_at, s.ends_at, s.trails, at)
       from unnest(slots) with ordinality as s
       where s.window_id = any (route.window_ids) and s.scope = ask.account_id and s.limit_amount is not null
       order by (s.limit_amount - s.settled - reserved[s.ordinality])::numeric / greatest(s.limit_amount, 1), s.budget
@@ -2158,6 +2870,41 @@ as $$
 $$;
 comment on function preauth._held_cost(jsonb, integer, bigint[]) is 'What an option was held for by dimension, {unit: {dimension: amount}}: of a charge''s usage, else of max_usage; null where it was not priced.';
 
+-- 040_internal/_held_then.sql
+create function preauth._held_then(candidates preauth.reservation[], window_id bigint, at timestamptz, available bigint)
+returns table (request_id text, account_id text, amount bigint, held_at timestamptz, closed_at timestamptz, state text)
+language sql stable
+as $$
+  select h.*
+  from (
+    select r.request_id, r.account_id, l.amount, r.created_at,
+      case
+        when l.state = 'held' then l.lapses_at
+        when l.state = 'lapsed' or c.late then least(c.at, r.expires_at)
+        else c.at
+      end as closed_at,
+      l.state
+    from unnest(candidates) as r
+    join preauth.hold_line as l on l.request_id = r.request_id and l.account_id = r.account_id and l.window_id = _held_then.window_id and l.amount > 0
+    left join lateral (
+      select min(x.at) as at, bool_or(x.late) as late
+      from (
+        select u.occurred_at, u.kind = 'late_charge'
+        from preauth.usage_event as u where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null
+        union all
+        select e.occurred_at, false
+        from preauth.reservation_event as e where e.request_id = r.request_id and e.account_id = r.account_id and e.event in ('released', 'lapsed')
+      ) as x (at, late)
+    ) as c on l.state <> 'held'
+    -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
+    where (r.created_at < _held_then.at or l.available_after is null or l.available_after >= available)
+      and (r.call = 'reserve' or r.created_at = _held_then.at)
+  ) as h
+  where h.closed_at is null or h.closed_at > _held_then.at or h.closed_at = _held_then.at and h.created_at = _held_then.at
+$$;
+comment on function preauth._held_then(preauth.reservation[], bigint, timestamptz, bigint) is
+  'Of these reservations the holds that counted in a window''s reserved at an instant at which available was left, in its budget''s unit; closed_at: when they stopped, null while they count. A lease stops at its end, whenever that was written down.';
+
 -- 040_internal/_hold.sql
 create function preauth._hold(slots preauth._slot[], amounts bigint[], capacities bigint[]) returns void
 language plpgsql
@@ -2245,6 +2992,51 @@ end
 $$;
 comment on function preauth._holdings(preauth._ask[]) is 'The hold lines of the asks'' reservations, in the order of the asks and of their positions.';
 
+-- 040_internal/_holds_at.sql
+-- The newest holds are the likeliest to have been open: walking back from the instant, the sum of what was reserved is soon reached. Only
+-- what nobody has ended can be old, and has an index of its own.
+create function preauth._holds_at(w preauth.budget_window, at timestamptz, available bigint, reserved bigint, max_count integer)
+returns table (request_id text, account_id text, amount bigint, held_at timestamptz, closed_at timestamptz, state text)
+language plpgsql stable set plan_cache_mode = force_custom_plan set enable_seqscan = off
+as $$
+declare
+  alone text := case when not exists (select from preauth.account as a where a.path @> array[w.account_id] and a.account_id <> w.account_id) then w.account_id end;
+  candidates preauth.reservation[] := array(
+    select r from preauth.reservation as r
+    where r.state in ('unknown', 'overage_review') and r.created_at <= at and (alone is null or r.account_id || '' = alone)
+    order by r.created_at desc limit 1000);
+  last_at timestamptz := at + interval '1 microsecond';
+  last_keys text[] := array['', ''];
+  missing bigint := reserved;
+  seen integer := 0;
+  looked integer := 0;
+  h record;
+begin
+  while w.window_id is not null and missing > 0 and candidates is not null loop
+    for h in select * from preauth._held_then(candidates, w.window_id, at, available) as t order by t.held_at desc, t.request_id desc loop
+      exit when missing <= 0 or seen = max_count;
+      select h.request_id, h.account_id, h.amount, h.held_at, h.closed_at, h.state into request_id, account_id, amount, held_at, closed_at, state;
+      return next;
+      missing := missing - amount;
+      seen := seen + 1;
+    end loop;
+    exit when seen = max_count or looked >= 20000;
+    candidates := array(
+      select r from preauth.reservation as r
+      where r.created_at <= last_at and (r.created_at, r.request_id, r.account_id) < (last_at, last_keys[1], last_keys[2])
+        and r.state not in ('denied', 'unknown', 'overage_review') and (alone is null or r.account_id || '' = alone)
+      order by r.created_at desc, r.request_id desc, r.account_id desc
+      limit 100 + 2 * looked);
+    exit when cardinality(candidates) = 0;
+    looked := looked + cardinality(candidates);
+    last_at := candidates[cardinality(candidates)].created_at;
+    last_keys := array[candidates[cardinality(candidates)].request_id, candidates[cardinality(candidates)].account_id];
+  end loop;
+end
+$$;
+comment on function preauth._holds_at(preauth.budget_window, timestamptz, bigint, bigint, integer) is
+  'The holds that were open on a window at an instant at which reserved was held and available was left, in its budget''s unit: until they are all of it, or max_count, or more than 20000 reservations were looked at.';
+
 -- 040_internal/_insert_price_table.sql
 create function preauth._insert_price_table(body jsonb, name text, unit text, effective_from timestamptz, tiers jsonb, actor text) returns preauth.price_table
 language sql
@@ -2261,15 +3053,12 @@ as $$
     from numerators as n group by n.tier
   )
   insert into preauth.price_table
-    (name, model, variant, unit, effective_from, tiers, scale, dimensions, thresholds, rates, bounds, required, plain, source, published_at, published_by)
+    (name, model, variant, unit, effective_from, tiers, scale, dimensions, thresholds, rates, bounds, required, source, published_at, published_by)
   select name, body ->> 'model', body ->> 'variant', unit, effective_from, tiers, (select s.scale from scale as s),
     (select r.dimensions from rows as r where r.tier = 1),
     array(select (t.tier ->> 'above_input_tokens')::bigint from jsonb_array_elements(tiers) with ordinality as t (tier, place) order by t.place),
     (select array_agg(r.rates order by r.tier) from rows as r), (select array_agg(r.bounds order by r.tier) from rows as r),
-    preauth._required_of(tiers),
-    case when unit = 'usd_nano' and jsonb_array_length(tiers) = 1 and not tiers -> 0 -> 'rates' ? 'requests'
-      then (select jsonb_object_agg(n.dimension, trim_scale(n.bound)) from numerators as n) end,
-    body ->> 'source', preauth._now(), coalesce(actor, session_user)
+    preauth._required_of(tiers), body ->> 'source', preauth._now(), coalesce(actor, session_user)
   returning price_table.*
 $$;
 comment on function preauth._insert_price_table(jsonb, text, text, timestamptz, jsonb, text) is 'Writes a price table with its rates worked out.';
@@ -2415,14 +3204,14 @@ create function preauth._is_instant(value jsonb) returns boolean
 language plpgsql stable
 as $$
 begin
-  return jsonb_typeof(value) = 'string'
-    and value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})$'
-    and isfinite((value #>> '{}')::timestamptz);
+  return coalesce(jsonb_typeof(value) = 'string'
+    and value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$'
+    and isfinite((value #>> '{}')::timestamptz), false);
 exception when datetime_field_overflow or invalid_datetime_format or invalid_time_zone_displacement_value then
   return false;
 end
 $$;
-comment on function preauth._is_instant(jsonb) is 'Whether the value is an instant in RFC 3339, with its offset.';
+comment on function preauth._is_instant(jsonb) is 'Whether the value is an instant as RFC 3339 has it, with its offset.';
 
 -- 040_internal/_is_line.sql
 create function preauth._is_line(value jsonb, longest integer) returns boolean
@@ -2435,6 +3224,14 @@ create function preauth._is_name(value text, longest integer) returns boolean
 language sql immutable
 as $$ select value ~ '^[a-z][a-z0-9_.-]*$' and length(value) <= longest $$;
 comment on function preauth._is_name(text, integer) is 'The form of budget names (up to 64 characters) and label names (up to 32): a-z first, then a-z 0-9 _ . -';
+
+-- 040_internal/_is_period_in_seconds.sql
+create function preauth._is_period_in_seconds(value jsonb) returns boolean
+language sql stable
+as $$
+  select coalesce(preauth._is_amount(value) and value::text::bigint between 1 and 31622400, false)
+$$;
+comment on function preauth._is_period_in_seconds(jsonb) is 'A whole number of seconds from 1 to 31622400 (366 days).';
 
 -- 040_internal/_is_plain.sql
 create function preauth._is_plain(call text, item jsonb) returns boolean
@@ -2466,12 +3263,6 @@ language sql immutable
 as $$ select coalesce(value::text ~ '^"[A-Za-z0-9_.:@/-]+"$' and length(value::text) <= 130, false) $$;
 comment on function preauth._is_plain_id(jsonb) is 'Whether a JSON value is a well-formed id: preauth._is_id with its quotes.';
 
--- 040_internal/_is_plain_request.sql
-create function preauth._is_plain_request(body jsonb) returns boolean
-language sql immutable
-as $$ select not body ?| array['amounts', 'usage', 'alternatives'] $$;
-comment on function preauth._is_plain_request(jsonb) is 'Whether a priced request says no more of what it asks for than its max_usage.';
-
 -- 040_internal/_is_priced.sql
 create function preauth._is_priced(body jsonb) returns boolean
 language sql immutable
@@ -2489,6 +3280,15 @@ create function preauth._is_record(body jsonb) returns boolean
 language sql immutable
 as $$ select case when body ? 'record' then (body ->> 'record')::boolean else false end $$;
 comment on function preauth._is_record(jsonb) is 'Whether a charge records spend that has happened already, which nothing refuses.';
+
+-- 040_internal/_is_signed_amount.sql
+create function preauth._is_signed_amount(value jsonb) returns boolean
+language sql stable
+as $$
+  select case when jsonb_typeof(value) = 'number' and value::text ~ '^-?[0-9]+$' and length(value::text) <= 17
+    then value::text::bigint between -9007199254740991 and 9007199254740991 and value::text::bigint <> 0 else false end
+$$;
+comment on function preauth._is_signed_amount(jsonb) is 'A whole JSON number from -(2^53-1) to 2^53-1, and not 0.';
 
 -- 040_internal/_is_time_zone.sql
 create function preauth._is_time_zone(value jsonb) returns boolean
@@ -2585,6 +3385,29 @@ as $$
 $$;
 comment on function preauth._key_json(preauth.api_key) is 'A key as it is read: never its hash.';
 
+-- 040_internal/_kindred_windows.sql
+create function preauth._kindred_windows(account_id text, plan_ids text[], names text[], window_key text, at timestamptz) returns table (window_id bigint)
+language sql stable
+as $$
+  select c.window_id
+  from (
+    select live.name
+    from preauth._owners_of(array[account_id], plan_ids) as o
+    join preauth.budget as live on live.owner = o.owner and live.retired_at is null
+    union
+    select unnest(names)
+  ) as n
+  join preauth.budget as kin on kin.name = n.name and (kin.account_id = _kindred_windows.account_id or kin.plan_id is not null)
+  cross join lateral (
+    select current.window_id from preauth._current_window(_kindred_windows.account_id, kin.budget_id, at) as current
+    union
+    select w.window_id from preauth.budget_window as w
+    where w.account_id = _kindred_windows.account_id and w.budget_id = kin.budget_id and w.window_key = _kindred_windows.window_key
+  ) as c
+$$;
+comment on function preauth._kindred_windows(text, text[], text[], text, timestamptz) is
+  'An account''s current windows of all budgets that have a name which applies to it, or would under these plans, or is one of names; and those with window_key.';
+
 -- 040_internal/_known.sql
 create function preauth._known(asks preauth._ask[]) returns integer[]
 language plpgsql stable
@@ -2638,31 +3461,44 @@ end
 $$;
 comment on function preauth._labels_errors(text, jsonb) is 'What is wrong with labels, as [{path, message}]; null when nothing is.';
 
+-- 040_internal/_lapsed.sql
+create function preauth._lapsed(window_id bigint, at timestamptz) returns bigint
+language sql stable
+as $$
+  select coalesce(sum(h.amount), 0)::bigint from preauth.hold_line as h where h.window_id = _lapsed.window_id and h.lapses_at <= at
+$$;
+comment on function preauth._lapsed(bigint, timestamptz) is 'What a window''s reserved still counts of leases that have lapsed by an instant, in the budget''s unit.';
+
 -- 040_internal/_lapses.sql
-create function preauth._lapses(slots preauth._slot[], lines preauth._line[], expiries timestamptz[]) returns preauth._lapse[]
+create function preauth._lapses(slots preauth._slot[], lines preauth._line[], expiries timestamptz[], at timestamptz, most integer) returns preauth._lapse[]
 language plpgsql stable
 as $$
 begin
   return array(
-    select row(l.place, l.lapses_at, l.freed, l.step = 256)::preauth._lapse
-    from (
-      select s.ordinality as place, l.lapses_at, sum(l.amount) over steps as freed, row_number() over steps as step
+    with step as (
+      select s.ordinality as place, l.lapses_at, l.amount, l.is_lease
       from unnest(slots) with ordinality as s
-      cross join lateral (
-        (select h.lapses_at, h.amount from preauth.hold_line as h
-         where h.window_id = s.window_id and h.lapses_at is not null
-         order by h.lapses_at limit 256)
-        union all
-        select expiries[n.n], n.amount from unnest(lines) as n
-        where n.slot = s.ordinality and s.on_expiry = 'release' and expiries[n.n] is not null
-      ) as l
-      window steps as (partition by s.ordinality order by l.lapses_at rows unbounded preceding)
-    ) as l
-    where l.step <= 256);
+      cross join lateral preauth._window_lapses(s.window_id, most) as l
+      union all
+      select n.slot, l.lapses_at, n.amount, l.is_lease
+      from unnest(lines) as n
+      cross join lateral preauth._line_lapse(slots[n.slot], expiries[n.n], at) as l
+      where l.lapses_at is not null
+    ), summed as (
+      select t.place, t.lapses_at, sum(sum(t.amount)) over steps as freed,
+        sum(count(*) filter (where t.is_lease)) over steps as leases, count(*) filter (where t.is_lease) as here
+      from step as t
+      group by t.place, t.lapses_at
+      window steps as (partition by t.place order by t.lapses_at)
+    )
+    select row(s.place, s.lapses_at, s.freed, s.leases >= most)::preauth._lapse
+    from summed as s
+    where s.leases - s.here < most
+    order by s.place, s.lapses_at);
 end
 $$;
-comment on function preauth._lapses(preauth._slot[], preauth._line[], timestamptz[]) is
-  'What the slots get back when: the first 256 leases of each, those about to be recorded among them. expiries: by item.';
+comment on function preauth._lapses(preauth._slot[], preauth._line[], timestamptz[], timestamptz, integer) is
+  'What the slots get back when: slices that age out, and the first most leases of each, what is about to be recorded among them. expiries: by item.';
 
 -- 040_internal/_last_line.sql
 create function preauth._last_line(lines preauth._line[], n integer, from_line integer) returns integer
@@ -2684,6 +3520,18 @@ create function preauth._last_option(body jsonb) returns integer
 language sql immutable
 as $$ select case when body ? 'alternatives' then jsonb_array_length(body -> 'alternatives') else 0 end $$;
 comment on function preauth._last_option(jsonb) is 'How many alternatives a request has.';
+
+-- 040_internal/_left_over.sql
+create function preauth._left_over(w preauth.budget_window, rollover jsonb) returns bigint
+language sql stable
+as $$
+  select case
+    when w.settled + w.reserved > w.limit_amount and (rollover ->> 'overspend')::boolean then w.limit_amount - w.settled - w.reserved
+    else least(greatest(w.limit_amount - w.raised - w.settled - w.reserved, 0), (rollover ->> 'max')::bigint)
+  end
+$$;
+comment on function preauth._left_over(preauth.budget_window, jsonb) is
+  'What one window leaves to the next, in the budget''s unit: negative when it is overspent and that is carried. What is held counts as spent; a temporary raise is not left over.';
 
 -- 040_internal/_lifecycle_batch.sql
 create function preauth._lifecycle_batch(call text, items jsonb, actors text[], within text[]) returns preauth._answer[]
@@ -2746,7 +3594,7 @@ begin
     when 'release' then return array(select r from preauth._release_round(asks, at) as r);
     when 'extend' then return array(select r from preauth._extend_round(asks, at) as r);
     when 'cancel' then return array(select r from preauth._cancel_round(asks, at) as r);
-    when 'resolve' then return preauth._resolve_round(asks, at);
+    else return preauth._resolve_round(asks, at);
   end case;
 end
 $$;
@@ -2776,6 +3624,37 @@ end
 $$;
 comment on function preauth._lifecycle_rounds(text, preauth._ask[], preauth.reservation[], timestamptz) is
   'Takes the asks in rounds in which no reservation comes twice. Where there will be more than one, every window is locked before the first, so that the lock order holds.';
+
+-- 040_internal/_limit_at.sql
+create function preauth._limit_at(w preauth.budget_window, budget preauth.budget, at timestamptz) returns bigint
+language sql stable
+as $$
+  select case when w.budget_id = budget.budget_id then w.limit_amount else preauth._limit_with(w, budget.limit_amount) end
+    - case when w.raised_until <= at then w.raised else 0 end
+$$;
+comment on function preauth._limit_at(preauth.budget_window, preauth.budget, timestamptz) is
+  'A window''s limit at an instant under the budget that applies then, in the budget''s unit, whether or not it has been written down yet that a raise has ended or a plan has changed; null: unlimited.';
+
+-- 040_internal/_limit_with.sql
+create function preauth._limit_with(w preauth.budget_window, limit_amount bigint) returns bigint
+language sql stable
+as $$ select case when limit_amount is not null then least(limit_amount + w.rolled_over + w.raised, 9007199254740991) end $$;
+comment on function preauth._limit_with(preauth.budget_window, bigint) is
+  'The limit of a window under a budget''s limit, in the unit: what rolled over and what is raised comes on top. null: unlimited.';
+
+-- 040_internal/_line_lapse.sql
+create function preauth._line_lapse(slot preauth._slot, expires_at timestamptz, at timestamptz, out lapses_at timestamptz, out is_lease boolean)
+language sql stable
+as $$
+  select
+    case
+      when expires_at is null then (select preauth._ages_at(at, w.slice_length, w.slice_count) from preauth.budget_window as w where w.window_id = slot.window_id)
+      when slot.on_expiry = 'release' then expires_at
+    end,
+    expires_at is not null
+$$;
+comment on function preauth._line_lapse(preauth._slot, timestamptz, timestamptz) is
+  'When a line that is about to be recorded gives back what it takes: a lease when it expires, a charge on a rolling window when its slice ages out; null: not by time alone.';
 
 -- 040_internal/_line_states_allowed.sql
 create function preauth._line_states_allowed(reservation_state text) returns text[]
@@ -2867,13 +3746,20 @@ begin
   loop
     execute statement;
   end loop;
+  for statement in
+    select format('create policy nobody on %s as restrictive using (false)', t.name)
+    from preauth._things() as t
+    where t.class = 'table' and not exists (select from pg_policy as p where p.polrelid = t.name::regclass)
+  loop
+    execute statement;
+  end loop;
   for statement in select * from preauth._revoke_statements() union all select * from preauth._grant_statements() loop
     execute statement;
   end loop;
 end
 $$;
 comment on function preauth._lock_down() is
-  'Gives everything in the ledger''s schemas to preauth_owner, takes what PostgreSQL or Supabase grants by default, and grants what preauth._audience says. Grants to other roles are left as they are. Must run as a member of preauth_owner.';
+  'Gives everything in the ledger''s schemas to preauth_owner, writes into each table that its row security lets nobody through, takes what PostgreSQL or Supabase grants by default, and grants what preauth._audience says. Grants to other roles are left as they are. Must run as a member of preauth_owner.';
 
 -- 040_internal/_lock_leases.sql
 create function preauth._lock_leases(request_id text, account_id text, at timestamptz) returns boolean
@@ -2903,15 +3789,16 @@ begin
     select w.window_id
     from jsonb_array_elements(budgets) as n (budget)
     join preauth.budget as b
-      on b.owner = 'plan:' || _lock_plan_windows.plan_id and b.name = n.budget ->> 'name' and b.retired_at is null
+      on b.plan_id = _lock_plan_windows.plan_id and b.name = n.budget ->> 'name'
     join preauth.budget_window as w on w.budget_id = b.budget_id and w.ends_at > preauth._now()
-    where apply = 'now' and w.limit_amount is distinct from (n.budget ->> 'limit_amount')::bigint
+    where apply = 'now' and w.limit_amount is distinct from preauth._limit_with(w, (n.budget ->> 'limit_amount')::bigint)
       or w.overdraft_amount is distinct from
-        case when n.budget ->> 'enforcement' is distinct from 'observe' then coalesce((n.budget ->> 'overdraft_amount')::bigint, 0) end));
+        case when n.budget ->> 'enforcement' is distinct from 'observe' then coalesce((n.budget ->> 'overdraft_amount')::bigint, 0) end
+      or b.thresholds <> preauth._thresholds(n.budget)));
 end
 $$;
 comment on function preauth._lock_plan_windows(text, jsonb, text) is
-  'Locks, in one go and so in the one order, every current window whose limit or overdraft a change of a plan will move.';
+  'Locks, in one go and so in the one order, every current window that a change of a plan will touch (its limit, its overdraft or its thresholds), those of retired budgets that may come back among them.';
 
 -- 040_internal/_lock_reservations.sql
 create function preauth._lock_reservations(
@@ -2945,65 +3832,100 @@ comment on function preauth._lock_reservations(preauth._ask[]) is
   'Locks the reservations of a batch, in the order of keys. held: each ask''s; at: the instant they were locked; refused: the answers to asks that have none.';
 
 -- 040_internal/_lock_slots.sql
+-- Who waited for a change of budgets sees its new budgets only in another statement: then all is locked, and looked at once more.
 create function preauth._lock_slots(routes preauth._route[], out slots preauth._slot[], out slot_ids bigint[], out reserved bigint[])
 language plpgsql
 as $$
 declare
   window_ids bigint[] := array[]::bigint[];
+  unseen integer;
+  rolls boolean;
 begin
   for k in 1 .. cardinality(routes) loop
     window_ids := window_ids || routes[k].window_ids;
   end loop;
-  select coalesce(array_agg(s.slot), '{}'), coalesce(array_agg(s.window_id), '{}'), coalesce(array_agg(s.reserved), '{}')
-  into slots, slot_ids, reserved
+  select coalesce(array_agg(s.slot), '{}'), coalesce(array_agg(s.window_id), '{}'), coalesce(array_agg(s.reserved), '{}'),
+    count(*) filter (where s.unseen), bool_or(s.slice_length is not null)
+  into slots, slot_ids, reserved, unseen, rolls
   from (
-    select w.window_id, w.reserved, row(
+    select w.window_id, w.reserved, w.slice_length, b.budget_id is null as unseen, row(
       w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount,
-      preauth._capacity(w.limit_amount, w.overdraft_amount), preauth._capacity(b.limit_amount, preauth._overdraft(b)),
-      w.settled, w.starts_at, w.ends_at, b.on_expiry)::preauth._slot as slot
-    from preauth.budget_window as w
-    join preauth.budget as b on b.budget_id = w.budget_id
-    where w.window_id = any (window_ids)
-    order by w.depth desc, w.account_id, w.budget_id, w.window_id
-    for no key update of w
-  ) as s;
-end
-$$;
-comment on function preauth._lock_slots(preauth._route[]) is
-  'Locks every window of a batch once, in the order of preauth._lock_windows (one query, so that a decision costs less), and takes down what the decision needs of each: slots, their window_ids, their reserved amounts.';
-
--- 040_internal/_lock_tallies.sql
-create function preauth._lock_tallies(window_ids bigint[]) returns preauth._tally[]
-language plpgsql
-as $$
-begin
-  return array(
-    select row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, w.settled, w.reserved, 0, 0)::preauth._tally
+      preauth._capacity(w.limit_amount, w.overdraft_amount), preauth._next_capacity(w, b),
+      w.settled, w.starts_at, w.ends_at, b.on_expiry, w.slice_length * w.slice_count)::preauth._slot as slot
     from (
       select x.* from preauth.budget_window as x
       where x.window_id = any (window_ids)
-      order by x.depth desc, x.account_id, x.budget_id, x.window_id
+      order by x.depth desc, x.account_id, x.window_id
       for no key update
     ) as w
-    join preauth.budget as b on b.budget_id = w.budget_id);
+    left join preauth.budget as b on b.budget_id = w.budget_id
+  ) as s;
+  if unseen > 0 then
+    select again.slots, again.slot_ids, again.reserved into slots, slot_ids, reserved from preauth._lock_slots(routes) as again;
+  elsif rolls and preauth._age(slot_ids, preauth._now()) then
+    for k in 1 .. cardinality(slots) loop
+      slots[k].settled := (select w.settled from preauth.budget_window as w where w.window_id = slot_ids[k]);
+    end loop;
+  end if;
 end
 $$;
-comment on function preauth._lock_tallies(bigint[]) is 'Locks windows, in the order of preauth._lock_windows, and takes down their figures.';
+comment on function preauth._lock_slots(preauth._route[]) is
+  'Locks every window of a batch once, in the order of preauth._lock_windows (one query, so that a decision costs less), and takes down what the decision needs of each: slots, their window_ids, their reserved amounts. Rolling windows are aged.';
+
+-- 040_internal/_lock_tallies.sql
+-- Who waited for a change of budgets sees its new budgets only in another statement: then all is locked, and looked at once more.
+create function preauth._lock_tallies(window_ids bigint[], at timestamptz) returns preauth._tally[]
+language plpgsql
+as $$
+declare
+  tallies preauth._tally[];
+  unseen integer;
+  rolls boolean;
+begin
+  select array_agg(row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, w.settled, w.reserved, 0, 0,
+    case when w.slice_length is null then w.alert_at else -preauth._most_counted() * 4 end)::preauth._tally),
+    count(*) filter (where b.budget_id is null), bool_or(w.slice_length is not null)
+  into tallies, unseen, rolls
+  from (
+    select x.* from preauth.budget_window as x
+    where x.window_id = any (window_ids)
+    order by x.depth desc, x.account_id, x.window_id
+    for no key update
+  ) as w
+  left join preauth.budget as b on b.budget_id = w.budget_id;
+  if unseen > 0 then
+    return preauth._lock_tallies(window_ids, at);
+  end if;
+  if rolls and preauth._age(window_ids, at) then
+    for k in 1 .. cardinality(tallies) loop
+      tallies[k].settled := (select w.settled from preauth.budget_window as w where w.window_id = tallies[k].window_id);
+    end loop;
+  end if;
+  return tallies;
+end
+$$;
+comment on function preauth._lock_tallies(bigint[], timestamptz) is 'Locks windows, in the order of preauth._lock_windows, and takes down their figures; rolling windows are aged.';
 
 -- 040_internal/_lock_windows.sql
 create function preauth._lock_windows(window_ids bigint[]) returns setof preauth.budget_window
 language plpgsql
 as $$
+declare
+  w preauth.budget_window;
 begin
-  return query
-    select w.* from preauth.budget_window as w
-    where w.window_id = any (window_ids)
-    order by w.depth desc, w.account_id, w.budget_id, w.window_id
-    for no key update;
+  for w in
+    select x.* from preauth.budget_window as x
+    where x.window_id = any (window_ids)
+    order by x.depth desc, x.account_id, x.window_id
+    for no key update
+  loop
+    w.settled := preauth._settled_at(w, preauth._now());
+    return next w;
+  end loop;
 end
 $$;
 comment on function preauth._lock_windows(bigint[]) is
-  'Locks budget windows, the only place where that happens, in the one order: deepest account first, root last, then account_id, budget_id, window_id.';
+  'Locks budget windows in the one order: deepest account first, root last, then account_id, window_id: none of them ever changes. The windows as they are now: settled without what has aged out of a rolling one. Writes nothing, so that one statement may lock and update.';
 
 -- 040_internal/_log_change.sql
 create function preauth._log_change(actor text, subject text, subject_id text, before jsonb, after jsonb, reason text) returns void
@@ -3062,10 +3984,51 @@ begin
     at := preauth._now();
   end loop;
   perform preauth._raise('PA002', 'a budget window cannot be made', to_jsonb(unopened_ids));
+  return routes;
 end
 $$;
 comment on function preauth._make_routes(preauth._ask[], preauth._quote[], integer[], text[], text[], integer[], timestamptz) is
   'Works out the routes of a batch and makes the windows that are missing on them, looking again while the clock or a change of budgets has overtaken it.';
+
+-- 040_internal/_make_windows.sql
+create function preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamptz) returns void
+language plpgsql
+as $$
+declare
+  overspent bigint[];
+begin
+  with made as (
+    insert into preauth.budget_window
+      (account_id, budget_id, ordinal, depth, window_key, starts_at, ends_at, time_zone,
+       initial_limit_amount, limit_amount, overdraft_amount, settled, rolled_over, raised, raised_until, slice_length, slice_count, alert_at)
+    select m.scope, m.counter_id,
+      1 + coalesce((select max(p.ordinal) from preauth.budget_window as p where p.account_id = m.scope and p.budget_id = m.counter_id), 0),
+      m.depth, bounds.window_key, bounds.starts_at, bounds.ends_at, m.zone,
+      o.limit_amount, o.limit_amount, preauth._overdraft(budgets[m.place]), o.settled, o.rolled_over, o.raised, o.raised_until,
+      preauth._slice_length(budgets[m.place].window_policy), (budgets[m.place].window_policy ->> 'slices')::integer,
+      preauth._alert_level(o.limit_amount, budgets[m.place].thresholds[1])
+    from unnest(depths, scopes, zones, counter_ids) with ordinality as m (depth, scope, zone, counter_id, place)
+    cross join lateral preauth._next_window(m.scope, m.counter_id, budgets[m.place].window_policy, m.zone, at) as bounds
+    cross join lateral preauth._opening(m.scope, m.counter_id, budgets[m.place], m.zone, bounds.starts_at, bounds.ends_at, at) as o
+    where not exists (select from preauth._current_window(m.scope, m.counter_id, at))
+    order by m.place
+    on conflict do nothing
+    returning *
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select w.account_id, 'rollover:' || w.window_id, 'adjustment', w.window_id, jsonb_build_object(b.unit, w.settled), at, 'rollover',
+      'spent above the limit of the window before'
+    from made as w
+    join preauth.budget as b on b.budget_id = w.budget_id
+    where w.settled <> 0
+    returning window_id
+  )
+  select array_agg(n.window_id) into overspent from noted as n;
+  perform preauth._raise_alerts(overspent, at);
+end
+$$;
+comment on function preauth._make_windows(integer[], text[], text[], preauth.budget[], bigint[], timestamptz) is
+  'Makes one window a place of the arrays, in their order, unless another call has made it. What the window before carries over is an adjustment, or part of the limit.';
 
 -- 040_internal/_malformed.sql
 create function preauth._malformed(errors jsonb) returns jsonb
@@ -3225,27 +4188,18 @@ end
 $$;
 comment on function preauth._move_account(text, text) is 'Puts an account, and all below it, under another parent (null: none). Open holds stay on the windows they were made on.';
 
--- 040_internal/_my_reservations.sql
-create function preauth._my_reservations(account_id text, max_count integer, cursor text) returns jsonb
+-- 040_internal/_next_capacity.sql
+create function preauth._next_capacity(w preauth.budget_window, budget preauth.budget) returns bigint
 language sql stable
 as $$
-  with page as (
-    select r, r.created_at, r.request_id, row_number() over (order by r.created_at desc, r.request_id desc) as place
-    from preauth.reservation as r
-    cross join lateral preauth._read_cursor(cursor) as c
-    where r.account_id = _my_reservations.account_id and r.created_at <= c.at
-      and (r.created_at, r.request_id) < (c.at, c.first_key)
-    order by r.created_at desc, r.request_id desc
-    limit max_count + 1
-  )
-  select jsonb_build_object(
-    'account_id', account_id,
-    'reservations', coalesce(jsonb_agg(preauth._decision_json(p.r, preauth._now()) order by p.place) filter (where p.place <= max_count), '[]'),
-    'next_cursor', case when count(*) > max_count then
-      max(preauth._cursor(p.created_at, p.request_id, account_id)) filter (where p.place = max_count) end)
-  from page as p
+  select case when budget.rollover is null and w.raised = 0 then preauth._capacity(budget.limit_amount, preauth._overdraft(budget)) else (
+    select preauth._capacity(budget.limit_amount + greatest(c.carried, 0) + coalesce(r.amount, 0), preauth._overdraft(budget)) - greatest(-c.carried, 0)
+    from (select coalesce(case when budget.rollover is not null then preauth._left_over(w, budget.rollover) end, 0)) as c (carried)
+    left join preauth.limit_raise as r on r.account_id = w.account_id and r.name = budget.name and r.expires_at > w.ends_at)
+  end
 $$;
-comment on function preauth._my_reservations(text, integer, text) is 'A page of an account''s reservations, newest first.';
+comment on function preauth._next_capacity(preauth.budget_window, preauth.budget) is
+  'What the window after this one will have room for if nothing else is spent, in the budget''s unit: with what rolls over, and a raise that still lasts.';
 
 -- 040_internal/_next_window.sql
 create function preauth._next_window(
@@ -3254,17 +4208,18 @@ create function preauth._next_window(
 language plpgsql stable
 as $$
 declare
+  anchor date := case when policy ->> 'kind' = 'cycle' then preauth._cycle_anchor(scope, zone) end;
   previous preauth.budget_window;
   following timestamptz;
 begin
-  select b.* into window_key, starts_at, ends_at from preauth._window_bounds(policy, zone, at) as b;
+  select b.* into window_key, starts_at, ends_at from preauth._window_bounds(policy, anchor, zone, at) as b;
   select w.* into previous from preauth.budget_window as w
   where w.account_id = scope and w.budget_id = _next_window.budget_id and w.starts_at <= at
   order by w.starts_at desc limit 1;
   if previous.ends_at > starts_at then
     -- the zone has changed: what has been the period so far keeps its end, and is not given a second allowance
     if previous.window_key = window_key then
-      select b.window_key, b.ends_at into window_key, ends_at from preauth._window_bounds(policy, zone, ends_at) as b;
+      select b.window_key, b.ends_at into window_key, ends_at from preauth._window_bounds(policy, anchor, zone, ends_at) as b;
     end if;
     starts_at := previous.ends_at;
   end if;
@@ -3276,6 +4231,26 @@ end
 $$;
 comment on function preauth._next_window(text, bigint, jsonb, text, timestamptz) is
   'The window to make for a budget and account that have none at an instant: the period around it, from where the window before ended to where one that follows begins, so that they neither overlap nor leave a gap.';
+
+-- 040_internal/_no_budget_applies.sql
+create function preauth._no_budget_applies(account_id text, name text) returns jsonb
+language sql stable
+as $$
+  select case when exists (select from preauth.account as a where a.account_id = _no_budget_applies.account_id)
+    then preauth._problem('budget_unknown', format('No budget %s applies to account %s.', name, account_id))
+    else preauth._problem('account_unknown', format('Account %s is not known.', account_id)) end
+$$;
+comment on function preauth._no_budget_applies(text, text) is 'The problem where an account, or a budget of that name for it, is not known.';
+
+-- 040_internal/_no_window_to_correct.sql
+create function preauth._no_window_to_correct(account_id text, body jsonb) returns jsonb
+language sql stable
+as $$
+  select case when body ->> 'window' is null
+    then preauth._problem('budget_unknown', format('No budget %s applies to account %s.', body ->> 'budget', account_id))
+    else preauth._problem('window_unknown', format('Budget %s of account %s has no window %s.', body ->> 'budget', account_id, body ->> 'window')) end
+$$;
+comment on function preauth._no_window_to_correct(text, jsonb) is 'Why there is nothing to correct, as a problem.';
 
 -- 040_internal/_normal_body.sql
 create function preauth._normal_body(call text, item jsonb) returns jsonb
@@ -3296,6 +4271,20 @@ begin
 end
 $$;
 comment on function preauth._note(preauth._ask, text, jsonb, timestamptz) is 'Appends one event to a reservation''s timeline.';
+
+-- 040_internal/_note_spend.sql
+create function preauth._note_spend(tallies preauth._tally[], at timestamptz) returns void
+language plpgsql
+as $$
+begin
+  perform preauth._add_to_slices(array(select t.window_id from unnest(tallies) as t), array(select t.spent from unnest(tallies) as t), at);
+  perform preauth._raise_alerts(array(
+    select w.window_id from unnest(tallies) as t
+    join preauth.budget_window as w on w.window_id = t.window_id
+    where t.spent > 0 and w.settled >= w.alert_at), at);
+end
+$$;
+comment on function preauth._note_spend(preauth._tally[], timestamptz) is 'What was just spent on locked windows goes into the slices of those that roll, and is told where it reaches a threshold.';
 
 -- 040_internal/_now.sql
 create function preauth._now() returns timestamptz
@@ -3340,26 +4329,6 @@ as $$
   select row(ask.n, ask.call, ask.request_id, account_id, ask.body, ask.actor, ask.within, ask.dry_run, ask.twin, ask.errors)::preauth._ask
 $$;
 comment on function preauth._of_account(preauth._ask, text) is 'The ask with the account it left out.';
-
--- 040_internal/_only_tariff.sql
-create function preauth._only_tariff(tariffs preauth._tariff[], model text) returns preauth._tariff
-language plpgsql stable
-as $$
-declare
-  found_one preauth._tariff;
-begin
-  for t in 1 .. cardinality(tariffs) loop
-    if tariffs[t].name = model then
-      if found_one.name is not null then
-        return null;
-      end if;
-      found_one := tariffs[t];
-    end if;
-  end loop;
-  return found_one;
-end
-$$;
-comment on function preauth._only_tariff(preauth._tariff[], text) is 'The tariff of a model that is priced in one unit; null where there is none or more than one.';
 
 -- 040_internal/_open_accounts.sql
 create function preauth._open_accounts(account_ids text[], at timestamptz) returns text[]
@@ -3417,41 +4386,59 @@ $$;
 comment on function preauth._open_verdict(preauth.reservation, timestamptz) is 'The code of the refusal of a call that needs an open reservation; null when it is open.';
 
 -- 040_internal/_open_windows.sql
--- The order of the inserts is the lock order: two calls that both make windows never wait for each other in a ring. The budgets are locked
--- against change, so that no window is made with a limit that has just been replaced.
+-- The order of the inserts is the lock order: two calls that both make windows never wait for each other in a ring. The accounts are locked
+-- against a change of plan, and the budgets against any change, so that no window is made for what has just been replaced.
 create function preauth._open_windows(account_ids text[], models text[], at timestamptz) returns void
 language plpgsql
 as $$
+declare
+  locked bigint[];
 begin
-  perform from preauth.budget as b
-  where b.budget_id in (
-    select (m.budget).budget_id
-    from unnest(account_ids, models) as r (account_id, model)
-    join preauth.account as leaf on leaf.account_id = r.account_id
-    cross join lateral preauth._applicable_budgets(leaf.path, r.model) as m
-    where not exists (select from preauth._current_window(m.scope, (m.budget).budget_id, at)))
-  order by b.budget_id
+  perform from preauth.account as a
+  where a.account_id in (select m.scope from preauth._unmade(account_ids, models, at) as m)
+  order by a.account_id
   for share;
-  insert into preauth.budget_window
-    (account_id, budget_id, ordinal, depth, window_key, starts_at, ends_at, time_zone, initial_limit_amount, limit_amount, overdraft_amount)
-  select m.scope, m.budget_id,
-    1 + coalesce((select max(p.ordinal) from preauth.budget_window as p where p.account_id = m.scope and p.budget_id = m.budget_id), 0),
-    m.depth, bounds.window_key, bounds.starts_at, bounds.ends_at, m.zone, m.limit_amount, m.limit_amount, m.overdraft_amount
-  from (
-    select distinct on (b.depth, b.scope, (b.budget).budget_id)
-      b.depth, b.scope, b.zone, (b.budget).budget_id, (b.budget).window_policy, (b.budget).limit_amount, preauth._overdraft(b.budget) as overdraft_amount
-    from unnest(account_ids, models) as r (account_id, model)
-    join preauth.account as leaf on leaf.account_id = r.account_id
-    cross join lateral preauth._applicable_budgets(leaf.path, r.model) as b
-    where not exists (select from preauth._current_window(b.scope, (b.budget).budget_id, at))
-    order by b.depth desc, b.scope, (b.budget).budget_id
-  ) as m
-  cross join lateral preauth._next_window(m.scope, m.budget_id, m.window_policy, m.zone, at) as bounds
-  order by m.depth desc, m.scope, m.budget_id
-  on conflict do nothing;
+  locked := array(
+    select b.budget_id from preauth.budget as b
+    where b.budget_id in (select (m.budget).budget_id from preauth._unmade(account_ids, models, at) as m)
+    order by b.budget_id
+    for share);
+  perform preauth._make_windows(
+    array_agg(m.depth order by m.depth desc, m.scope, m.counter_id), array_agg(m.scope order by m.depth desc, m.scope, m.counter_id),
+    array_agg(m.zone order by m.depth desc, m.scope, m.counter_id), array_agg(m.budget order by m.depth desc, m.scope, m.counter_id),
+    array_agg(m.counter_id order by m.depth desc, m.scope, m.counter_id), at)
+  from preauth._unmade(account_ids, models, at) as m
+  where (m.budget).budget_id = any (locked);
 end
 $$;
 comment on function preauth._open_windows(text[], text[], timestamptz) is 'Makes the current windows that are missing, once however many calls race for them.';
+
+-- 040_internal/_opening.sql
+create function preauth._opening(
+  scope text, counter_id bigint, budget preauth.budget, zone text, starts_at timestamptz, ends_at timestamptz, at timestamptz,
+  out limit_amount bigint, out settled bigint, out rolled_over bigint, out raised bigint, out raised_until timestamptz)
+language plpgsql stable
+as $$
+declare
+  carried bigint := 0;
+begin
+  raised := 0;
+  if budget.rollover is not null then
+    carried := preauth._carried_over(scope, counter_id, budget, zone, starts_at);
+  end if;
+  rolled_over := greatest(carried, 0);
+  settled := greatest(-carried, 0);
+  limit_amount := case when budget.limit_amount is not null then least(budget.limit_amount + rolled_over, 9007199254740991) end;
+  select least(r.amount, 9007199254740991 - limit_amount), case when r.expires_at < ends_at then r.expires_at end
+  into raised, raised_until
+  from preauth.limit_raise as r
+  where r.account_id = scope and r.name = budget.name and r.expires_at > at and limit_amount is not null;
+  raised := coalesce(raised, 0);
+  limit_amount := limit_amount + raised;
+end
+$$;
+comment on function preauth._opening(text, bigint, preauth.budget, text, timestamptz, timestamptz, timestamptz) is
+  'What a new window begins with, in the budget''s unit: its limit with what rolls over and what is raised, and what counts as spent because the window before was overspent.';
 
 -- 040_internal/_option.sql
 create function preauth._option(body jsonb, option_no integer) returns jsonb
@@ -3547,7 +4534,7 @@ create function preauth._own_tariffs(r preauth.reservation, tariffs preauth._tar
 language plpgsql stable
 as $$
 declare
-  own preauth._tariff[] := '{}';
+  own preauth._tariff[] := array[]::preauth._tariff[];
 begin
   if r.price_table_ids is null then
     return case when r.model is not null and preauth._option_counts(r.body, r.option_no) is null then preauth._tariffs(array[r.model], r.created_at) else own end;
@@ -3563,18 +4550,44 @@ $$;
 comment on function preauth._own_tariffs(preauth.reservation, preauth._tariff[]) is
   'By what a reservation''s usage is priced, whatever was published since: the tables that priced its ceiling; where it told amounts alone, those in effect and published when it was made; nothing where its ceiling could not be priced.';
 
+-- 040_internal/_owners_of.sql
+create function preauth._owners_of(account_ids text[], plan_ids text[]) returns table (owner text)
+language sql stable
+as $$
+  select 'account:' || a from unnest(account_ids) as a
+  union
+  select 'plan:' || p from unnest(plan_ids) as p where p is not null
+  union
+  select 'plan:' || p.plan_id
+  from preauth.account as a cross join lateral (values (a.plan_id), (a.next_plan_id)) as p (plan_id)
+  where a.account_id = any (account_ids) and p.plan_id is not null
+$$;
+comment on function preauth._owners_of(text[], text[]) is 'The owners (as in budget.owner) of the budgets that apply to accounts of their own, will by a scheduled change, or would under these plans.';
+
+-- 040_internal/_page.sql
+create function preauth._page(items jsonb[], cursors text[], max_count integer) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object(
+    'items', coalesce(to_jsonb(items[:max_count]), '[]'),
+    'next_cursor', case when cardinality(items) > max_count then cursors[max_count] end)
+$$;
+comment on function preauth._page(jsonb[], text[], integer) is 'A page of a list: {items, next_cursor}, from up to max_count + 1 rows and their cursors. next_cursor is null on the last one.';
+
 -- 040_internal/_page_errors.sql
-create function preauth._page_errors(max_count integer, cursor text) returns jsonb
+create function preauth._page_errors(max_count integer, cursor text, counted boolean default false) returns jsonb
 language sql stable
 as $$
   select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0), '[]')
-  from (values
+  from preauth._read_cursor(cursor) as r
+  cross join lateral (values
     ('max_count', case when max_count is null or max_count not between 1 and 500 then 'must be from 1 to 500' end),
-    ('cursor', case when (preauth._read_cursor(cursor)).at is null then 'must be the next_cursor of the page before' end)
+    ('cursor', case when r.at is null or counted and r.first_key !~ '^[0-9]{0,18}$' then 'must be the next_cursor of the page before' end)
   ) as c (field, message)
   where c.message is not null
 $$;
-comment on function preauth._page_errors(integer, text) is 'What is wrong with the paging of a list, as [{path, message}]; [] when nothing is.';
+comment on function preauth._page_errors(integer, text, boolean) is
+  'What is wrong with the paging of a list, as [{path, message}]; [] when nothing is. counted: the list is in the order of a number, not of keys.';
 
 -- 040_internal/_period_key.sql
 create function preauth._period_key(policy jsonb, local_start timestamp) returns text
@@ -3642,20 +4655,6 @@ end
 $$;
 comment on function preauth._places(preauth._route, bigint[], text) is 'Which slot each budget of a route is; null where it takes no part: a window not made, or open holds for a charge, which is never open.';
 
--- 040_internal/_plain_amount.sql
-create function preauth._plain_amount(tariff preauth._tariff, counts jsonb) returns numeric
-language sql immutable
-as $$
-  select case
-    when tariff.plain is null or not (counts ?& tariff.required
-      or counts ?| array['output_tokens', 'completion_tokens'] and counts ?| array['input_tokens', 'prompt_tokens']
-        and tariff.required <@ array['input_tokens', 'output_tokens']) then null
-    else div(preauth._plain_total(counts, tariff.plain) + tariff.scale - 1, tariff.scale)
-  end
-$$;
-comment on function preauth._plain_amount(preauth._tariff, jsonb) is
-  'The ceiling of usual bounds by a usual price table (one tier, no price of a request); null where preauth._price has to look properly.';
-
 -- 040_internal/_plain_fields.sql
 create function preauth._plain_fields(call text) returns text[]
 language sql stable
@@ -3672,32 +4671,11 @@ as $$
 $$;
 comment on function preauth._plain_fields(text) is 'The fields of a call that preauth._is_plain can tell to be well-formed.';
 
--- 040_internal/_plain_tokens.sql
-create function preauth._plain_tokens(counts jsonb) returns numeric
-language sql immutable
-as $$
-  select coalesce((counts -> 'input_tokens')::numeric, 0) + coalesce((counts -> 'output_tokens')::numeric, 0)
-    + coalesce((counts -> 'prompt_tokens')::numeric, 0) + coalesce((counts -> 'completion_tokens')::numeric, 0)
-    + coalesce((counts -> 'cached_input_tokens')::numeric, 0) + coalesce((counts -> 'reasoning_tokens')::numeric, 0)
-$$;
-comment on function preauth._plain_tokens(jsonb) is 'The tokens of counts that name nothing but the usual dimensions.';
-
--- 040_internal/_plain_total.sql
--- One expression instead of a loop: what a loop costs to begin is more than it costs to run for the few dimensions that most calls name.
-create function preauth._plain_total(counts jsonb, rates jsonb) returns numeric
-language sql immutable
-as $$
-  select case when counts - array['input_tokens', 'output_tokens', 'prompt_tokens', 'completion_tokens', 'cached_input_tokens', 'reasoning_tokens'] = '{}' then
-    case when counts ? 'input_tokens' then (counts -> 'input_tokens')::numeric * (rates -> 'input_tokens')::numeric else 0 end
-    + case when counts ? 'output_tokens' then (counts -> 'output_tokens')::numeric * (rates -> 'output_tokens')::numeric else 0 end
-    + case when counts ? 'prompt_tokens' then (counts -> 'prompt_tokens')::numeric * (rates -> 'prompt_tokens')::numeric else 0 end
-    + case when counts ? 'completion_tokens' then (counts -> 'completion_tokens')::numeric * (rates -> 'completion_tokens')::numeric else 0 end
-    + case when counts ? 'cached_input_tokens' then (counts -> 'cached_input_tokens')::numeric * (rates -> 'cached_input_tokens')::numeric else 0 end
-    + case when counts ? 'reasoning_tokens' then (counts -> 'reasoning_tokens')::numeric * (rates -> 'reasoning_tokens')::numeric else 0 end
-  end
-$$;
-comment on function preauth._plain_total(jsonb, jsonb) is
-  'The exact sum of counts times rates where counts name nothing but the usual dimensions and each has a rate; else null.';
+-- 040_internal/_plan_at.sql
+create function preauth._plan_at(account preauth.account, at timestamptz) returns text
+language sql stable
+as $$ select case when account.plan_changes_at <= at then account.next_plan_id else account.plan_id end $$;
+comment on function preauth._plan_at(preauth.account, timestamptz) is 'The account''s plan at an instant, whether or not a scheduled change has been written down yet.';
 
 -- 040_internal/_plan_errors.sql
 create function preauth._plan_errors(plan_id text, body jsonb) returns jsonb
@@ -3742,6 +4720,21 @@ as $$
   from preauth.plan as p where p.plan_id = _plan_json.plan_id
 $$;
 comment on function preauth._plan_json(text) is 'A plan with its live budgets; null if there is none.';
+
+-- 040_internal/_plan_period_end.sql
+create function preauth._plan_period_end(account_id text, at timestamptz) returns timestamptz
+language sql stable
+as $$
+  select max(coalesce(w.ends_at, n.ends_at))
+  from preauth._budgets_of(array[account_id], at) as b
+  left join lateral preauth._current_window(b.scope, b.counter_id, at) as c on true
+  left join preauth.budget_window as w on w.window_id = c.window_id
+  left join lateral preauth._next_window(b.scope, b.counter_id, (b.budget).window_policy, b.zone, at) as n
+    on c.window_id is null and (b.budget).window_policy ->> 'kind' <> 'fixed'
+  where (b.budget).plan_id is not null and isfinite(coalesce(w.ends_at, n.ends_at))
+$$;
+comment on function preauth._plan_period_end(text, timestamptz) is
+  'When the longest current window of the account''s plan ends; null where none ever does. A fixed window that no spend has started is not current.';
 
 -- 040_internal/_price.sql
 -- A loop of simple expressions over the few dimensions that are named: cheaper than any query would be.
@@ -3880,27 +4873,6 @@ language sql immutable
 as $$ select model || coalesce(':' || variant, '') $$;
 comment on function preauth._price_table_name(text, text) is 'What a request says as its model to be priced by this model and variant.';
 
--- 040_internal/_priced_items.sql
-create function preauth._priced_items(asks preauth._ask[], out items integer[], out models text[])
-language plpgsql stable
-as $$
-begin
-  items := '{}';
-  models := '{}';
-  for n in 1 .. cardinality(asks) loop
-    if preauth._is_priced(asks[n].body) then
-      items := items || n;
-      for k in 0 .. preauth._last_option(asks[n].body) loop
-        if preauth._option_model(asks[n].body, k) <> all (models) then
-          models := models || preauth._option_model(asks[n].body, k);
-        end if;
-      end loop;
-    end if;
-  end loop;
-end
-$$;
-comment on function preauth._priced_items(preauth._ask[]) is 'The items of a batch that are to be priced, and the models that they name, each once.';
-
 -- 040_internal/_prior_reply.sql
 create function preauth._prior_reply(ask preauth._ask, held preauth.reservation) returns jsonb
 language sql stable
@@ -3940,6 +4912,8 @@ as $$
     ('budget_unknown', 404, 'No such budget'),
     ('key_unknown', 404, 'No such key'),
     ('price_table_unknown', 404, 'No such price table'),
+    ('window_unknown', 404, 'No such window'),
+    ('raise_unknown', 404, 'No such raise'),
     ('request_id_conflict', 409, 'The request_id was used for another request'),
     ('settlement_conflict', 409, 'It was settled with other usage'),
     ('settlement_exceeds_hold', 409, 'The usage exceeds the hold'),
@@ -3947,6 +4921,7 @@ as $$
     ('already_settled', 409, 'The reservation is settled'),
     ('already_released', 409, 'The reservation was released'),
     ('hold_lapsed', 409, 'The hold has lapsed'),
+    ('not_denied', 409, 'The reservation was authorized'),
     ('account_id_required', 409, 'The request_id names several reservations'),
     ('price_table_conflict', 409, 'A published price table never changes'),
     ('price_missing', 422, 'The model has no price'),
@@ -3975,7 +4950,9 @@ create function preauth._prove_denials(
 language plpgsql
 as $$
 declare
-  lapses preauth._lapse[] := preauth._lapses(slots, lines, array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n));
+  expiries timestamptz[] := array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n);
+  lapses preauth._lapse[] := preauth._lapses(slots, lines, expiries, at, 256);
+  looked_until timestamptz := (select min(l.lapses_at) from unnest(lapses) as l where l.is_last);
   places integer[];
   wanted bigint[];
   fits_at timestamptz;
@@ -3986,11 +4963,19 @@ begin
     fits_at := null;
     affordable := null;
     if rulings[n].slot is not null then
+      fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, at);
+      if fits_at >= looked_until then
+        lapses := preauth._lapses(slots, lines, expiries, at, 10000);
+        looked_until := null;
+        fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, at);
+      end if;
       places := preauth._places(routes[route_of[n]], slot_ids, asks[n].call);
-      wanted := preauth._wanted(routes[route_of[n]], places, case
-        when quote_of[n] is null then preauth._option_amounts(asks[n].body, 0) else quotes[quote_of[n]].amounts end);
-      fits_at := preauth._fits_at(places, wanted, slots, reserved, lapses, at);
+      wanted := preauth._wanted(routes[route_of[n]], places, preauth._asked_amounts(asks[n].body, 0, quotes, quote_of[n]));
       affordable := preauth._affordable(asks[n], quotes[quote_of[n]], slots[rulings[n].slot], places, wanted, slots, reserved);
+    end if;
+    if rulings[n].verdict = 'exceeds_limit' then
+      -- for a request that never fits no lapsed lease was given back
+      rulings[n].available := rulings[n].available + preauth._lapsed(slot_ids[rulings[n].slot], at);
     end if;
     rulings[n].denial := preauth._denial(rulings[n], slots[rulings[n].slot], fits_at, affordable, at);
   end loop;
@@ -3998,35 +4983,38 @@ begin
 end
 $$;
 comment on function preauth._prove_denials(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], bigint[], preauth._line[], timestamptz, preauth._ruling[]) is
-  'The rulings with the figures that prove each denial and when to come again.';
+  'The rulings with the figures that prove each denial and when to come again. The first 256 leases of each slot are looked at, where that does not do the first 10000.';
 
 -- 040_internal/_put_budget.sql
 create function preauth._put_budget(plan_id text, account_id text, body jsonb, apply text, actor text, reason text) returns jsonb
 language plpgsql
 as $$
 declare
+  wanted preauth.budget := preauth._budget_row(plan_id, account_id, body);
   holder text := coalesce('plan:' || plan_id, 'account:' || account_id);
   before preauth.budget;
   after preauth.budget;
 begin
-  select b.* into before from preauth.budget as b where b.owner = holder and b.name = body ->> 'name' and b.retired_at is null for update;
-  if before.budget_id is not null and (before.unit, before.window_policy, before.model)
-      is distinct from (body ->> 'unit', preauth._window_policy(body -> 'window'), body ->> 'model') then
+  select b.* into before from preauth.budget as b where b.owner = holder and b.name = wanted.name and b.retired_at is null for update;
+  if before.budget_id is not null and not preauth._counts_alike(before, wanted) then
     update preauth.budget as b set retired_at = preauth._now() where b.budget_id = before.budget_id;
   end if;
+  perform preauth._revive_budget(holder, wanted);
   insert into preauth.budget
-    (plan_id, account_id, name, unit, window_policy, limit_amount, model, enforcement, overdraft_amount, overage, on_expiry, created_at)
+    (plan_id, account_id, name, unit, window_policy, limit_amount, model, enforcement, overdraft_amount, overage, on_expiry, rollover, thresholds, created_at)
   values
-    (plan_id, account_id, body ->> 'name', body ->> 'unit', preauth._window_policy(body -> 'window'), (body ->> 'limit_amount')::bigint, body ->> 'model',
-     coalesce(body ->> 'enforcement', 'hard'), coalesce((body ->> 'overdraft_amount')::bigint, 0), coalesce(body ->> 'overage', 'charge'),
-     coalesce(body ->> 'on_expiry', 'keep'), preauth._now())
+    (plan_id, account_id, wanted.name, wanted.unit, wanted.window_policy, wanted.limit_amount, wanted.model,
+     wanted.enforcement, wanted.overdraft_amount, wanted.overage, wanted.on_expiry, wanted.rollover, wanted.thresholds, preauth._now())
   on conflict (owner, name) where retired_at is null do update
     set limit_amount = excluded.limit_amount, enforcement = excluded.enforcement, overdraft_amount = excluded.overdraft_amount,
-      overage = excluded.overage, on_expiry = excluded.on_expiry
+      overage = excluded.overage, on_expiry = excluded.on_expiry, rollover = excluded.rollover, thresholds = excluded.thresholds
   returning * into after;
   perform preauth._change_overdraft(after.budget_id, preauth._overdraft(after));
   if apply = 'now' then
     perform preauth._change_limits(after.budget_id, after.limit_amount, actor, reason);
+  end if;
+  if before.thresholds is distinct from after.thresholds then
+    perform preauth._change_thresholds(after.budget_id);
   end if;
   perform preauth._log_change(actor, 'budget', holder || '/' || after.name,
     case when before.budget_id is not null then preauth._budget_json(before) end, preauth._budget_json(after), reason);
@@ -4034,7 +5022,7 @@ begin
 end
 $$;
 comment on function preauth._put_budget(text, text, jsonb, text, text, text) is
-  'Makes or changes a well-formed budget of a plan or an account. Another unit, window or model counts something else: the old budget is retired and a new one begins at nothing. apply now: the current windows get the new limit.';
+  'Makes or changes a well-formed budget of a plan or an account. Another unit, window or model counts something else: the old budget is retired, and a new one begins at nothing, or where it was retired before. apply now: the current windows get the new limit.';
 
 -- 040_internal/_put_max_open_holds.sql
 create function preauth._put_max_open_holds(account_id text, max_open_holds integer, actor text, reason text) returns void
@@ -4060,7 +5048,7 @@ as $$
 declare
   amounts jsonb;
   ids bigint[];
-  problems jsonb := '{}';
+  problems jsonb := '{}'::jsonb;
   priced record;
   tokens numeric;
   quote preauth._quote;
@@ -4108,45 +5096,44 @@ comment on function preauth._quote_problem(jsonb, preauth._route, bigint[], text
   'Why a request is refused of which a budget counts a unit that could not be worked out: a hard one always (missing_unit, where it is the unit''s problem), another unless the plan says count_only. {code, …}; null: it is not refused for that.';
 
 -- 040_internal/_quotes.sql
--- Before any lock is taken: one look-up for all models of the batch. Most requests are priced here, in a few simple expressions; the others by preauth._option_quote.
+-- Before any lock is taken: one look-up for all models of the batch.
 create function preauth._quotes(asks preauth._ask[], out quotes preauth._quote[], out quote_of integer[])
 language plpgsql stable
 as $$
 declare
-  n integer;
-  wanted record;
+  models text[] := array[]::text[];
   tariffs preauth._tariff[];
-  tariff preauth._tariff;
-  counts jsonb;
-  amount numeric;
+  body jsonb;
 begin
   quotes := '{}';
   quote_of := '{}';
-  wanted := preauth._priced_items(asks);
-  if wanted.items = '{}' then
-    return;
-  end if;
-  tariffs := preauth._tariffs(wanted.models, preauth._now());
-  quote_of := array_fill(null::integer, array[cardinality(asks)]);
-  foreach n in array wanted.items loop
-    quote_of[n] := cardinality(quotes) + 1;
-    if asks[n].body ->> 'model' is distinct from tariff.name then
-      tariff := preauth._only_tariff(tariffs, asks[n].body ->> 'model');
-    end if;
-    counts := case when preauth._is_plain_request(asks[n].body) then asks[n].body -> 'max_usage' end;
-    amount := preauth._plain_amount(tariff, counts);
-    if amount <= 9007199254740991 then
-      quotes := quotes || row(jsonb_build_object('tokens', preauth._plain_tokens(counts), 'usd_nano', amount), array[tariff.price_table_id], '{}')::preauth._quote;
-    else
-      for k in 0 .. preauth._last_option(asks[n].body) loop
-        quotes := quotes || preauth._option_quote(asks[n].body, k, tariffs);
+  for n in 1 .. cardinality(asks) loop
+    body := asks[n].body;
+    if preauth._is_priced(body) then
+      quote_of[n] := 0;
+      for k in 0 .. preauth._last_option(body) loop
+        if preauth._option_model(body, k) <> all (models) then
+          models := models || preauth._option_model(body, k);
+        end if;
       end loop;
     end if;
+  end loop;
+  if quote_of = '{}' then
+    return;
+  end if;
+  tariffs := preauth._tariffs(models, preauth._now());
+  for n in 1 .. cardinality(quote_of) loop
+    continue when quote_of[n] is null;
+    body := asks[n].body;
+    quote_of[n] := cardinality(quotes) + 1;
+    for k in 0 .. preauth._last_option(body) loop
+      quotes := quotes || preauth._option_quote(body, k, tariffs);
+    end loop;
   end loop;
 end
 $$;
 comment on function preauth._quotes(preauth._ask[]) is
-  'What the priced requests of a batch ask of budgets. quote_of: where the first option of item n is, its k-th alternative k places further; null for an item that tells its amounts.';
+  'What the priced requests of a batch ask of budgets. quote_of: where the first option of item n is, its k-th alternative k places further; null (or beyond the end) for an item that tells its amounts.';
 
 -- 040_internal/_raise.sql
 create function preauth._raise(code text, message text, detail jsonb default null) returns void
@@ -4158,6 +5145,70 @@ end
 $$;
 comment on function preauth._raise(text, text, jsonb) is 'PA001: misuse; PA002: a broken invariant, the transaction is undone. The codes are listed in sql/README.md.';
 
+-- 040_internal/_raise_alerts.sql
+create function preauth._raise_alerts(window_ids bigint[], at timestamptz) returns void
+language plpgsql
+as $$
+begin
+  if coalesce(cardinality(window_ids), 0) = 0 then
+    return;
+  end if;
+  perform preauth._age(window_ids, at);
+  with found as materialized (
+    select * from preauth._due_alerts(window_ids, at)
+  ), told as (
+    insert into preauth.outbox (account_id, topic, window_id, threshold, occurrence, body, created_at)
+    select w.account_id, 'threshold_reached', w.window_id, f.threshold, f.occurrence, preauth._alert_body(w, b, f.threshold, at), at
+    from found as f
+    join preauth.budget_window as w on w.window_id = f.window_id
+    join preauth.budget as b on b.budget_id = w.budget_id
+    where f.is_due
+    order by w.window_id, f.threshold
+  )
+  update preauth.budget_window as w
+  set alert_at = n.level
+  from (
+    select i.window_id, min(f.level) filter (where f.may_come) as level
+    from unnest(window_ids) as i (window_id) left join found as f on f.window_id = i.window_id
+    group by i.window_id
+  ) as n
+  where w.window_id = n.window_id and w.alert_at is distinct from n.level;
+end
+$$;
+comment on function preauth._raise_alerts(bigint[], timestamptz) is
+  'Writes a message to the outbox for each threshold that what is settled on locked windows has reached, once a window and threshold, and notes at what amount the next is due. To be called when settled has reached alert_at, and when a limit or the thresholds have changed.';
+
+-- 040_internal/_raise_errors.sql
+create function preauth._raise_errors(body jsonb, at timestamptz) returns jsonb
+language sql stable
+as $$
+  select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
+    select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.field), '[]') from (
+      select f.name, 'is not a field of a raise' from jsonb_object_keys(body - array['amount', 'expires_at', 'reason']) as f (name)
+      union all
+      select f.name, 'is required' from unnest(array['amount', 'expires_at']) as f (name) where body ->> f.name is null
+      union all
+      values
+        ('amount', case when body ->> 'amount' is not null and (not preauth._is_amount(body -> 'amount') or body -> 'amount' = '0')
+          then 'must be a whole number from 1 to 9007199254740991' end),
+        ('expires_at', case
+          when body ->> 'expires_at' is null then null
+          when not preauth._is_instant(body -> 'expires_at') then 'must be an instant with its offset, such as 2026-10-01T00:00:00Z'
+          when (body ->> 'expires_at')::timestamptz <= _raise_errors.at then 'must be in the future' end)
+    ) as c (field, message)
+    where c.message is not null) || preauth._change_body_errors(body - 'apply') end
+$$;
+comment on function preauth._raise_errors(jsonb, timestamptz) is 'What is wrong with a temporary raise, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_raise_json.sql
+create function preauth._raise_json(account_id text, name text) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object('account_id', r.account_id, 'budget', r.name, 'amount', r.amount, 'expires_at', preauth._time(r.expires_at))
+  from preauth.limit_raise as r where r.account_id = _raise_json.account_id and r.name = _raise_json.name
+$$;
+comment on function preauth._raise_json(text, text) is 'A temporary raise as it is put; null if there is none.';
+
 -- 040_internal/_raise_version.sql
 create function preauth._raise_version() returns trigger
 language plpgsql
@@ -4168,6 +5219,40 @@ begin
 end
 $$;
 comment on function preauth._raise_version() is 'Accounts or budgets have changed: the routes that were worked out before do not hold any more.';
+
+-- 040_internal/_raise_window.sql
+create function preauth._raise_window(account_id text, name text, amount bigint, expires_at timestamptz, at timestamptz, actor text, reason text) returns void
+language plpgsql
+as $$
+declare
+  moved bigint[];
+begin
+  with wanted as (
+    select w, l.base + l.raised as after, l.raised
+    from preauth._budgets_of(array[account_id], at) as b
+    cross join lateral preauth._current_window(b.scope, b.counter_id, at) as c
+    join preauth.budget_window as w on w.window_id = c.window_id
+    cross join lateral (select w.limit_amount - w.raised, least(_raise_window.amount, 9007199254740991 - (w.limit_amount - w.raised))) as l (base, raised)
+    where (b.budget).name = _raise_window.name
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select _raise_window.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', (x.w).window_id,
+      jsonb_build_object('before', (x.w).limit_amount, 'after', x.after), at, coalesce(actor, session_user), reason
+    from wanted as x where x.after is distinct from (x.w).limit_amount
+  ), raised as (
+    update preauth.budget_window as w
+    set limit_amount = x.after, raised = case when x.after is not null then x.raised else 0 end,
+      raised_until = case when x.after is not null and x.raised > 0 and expires_at < w.ends_at then expires_at end
+    from wanted as x
+    where w.window_id = (x.w).window_id
+    returning w.window_id
+  )
+  select array_agg(r.window_id) into moved from raised as r;
+  perform preauth._raise_alerts(moved, at);
+end
+$$;
+comment on function preauth._raise_window(text, text, bigint, timestamptz, timestamptz, text, text) is
+  'Raises the limit of the current window (locked) of an account''s budget by an amount in the budget''s unit instead of what it is raised by now; 0 ends the raise. An unlimited window stays so.';
 
 -- 040_internal/_rate_errors.sql
 create function preauth._rate_errors(path text, dimension text, rate jsonb, unit text) returns jsonb
@@ -4201,17 +5286,17 @@ as $$ select case when unit = 'usd_nano' then 'micro_usd' else 'amount' end $$;
 comment on function preauth._rate_field(text) is 'The member of a rate that holds its figure: micro_usd (10^-6 USD) where the cost is in usd_nano, else amount, in the unit itself; for so many (per) of what is counted.';
 
 -- 040_internal/_rate_limit_headers.sql
-create function preauth._rate_limit_headers(budget text, limit_amount bigint, available bigint, starts_at timestamptz, ends_at timestamptz, at timestamptz) returns json
+create function preauth._rate_limit_headers(budget text, limit_amount bigint, available bigint, starts_at timestamptz, ends_at timestamptz, trails interval, at timestamptz) returns json
 language sql stable
 as $$
   select case when limit_amount is not null then format(
     '{"RateLimit-Policy": "\"%s\";q=%s%s", "RateLimit": "\"%s\";r=%s%s"}',
     budget, least(limit_amount, 999999999999999),
-    case when isfinite(ends_at) then ';w=' || ceil(extract(epoch from ends_at - starts_at))::bigint else '' end,
+    case when isfinite(ends_at) or trails is not null then ';w=' || ceil(extract(epoch from coalesce(trails, ends_at - starts_at)))::bigint else '' end,
     budget, least(greatest(available, 0), 999999999999999),
     case when isfinite(ends_at) then ';t=' || greatest(ceil(extract(epoch from ends_at - at)), 0)::bigint else '' end)::json end
 $$;
-comment on function preauth._rate_limit_headers(text, bigint, bigint, timestamptz, timestamptz, timestamptz) is 'RateLimit-Policy and RateLimit of one budget window (IETF httpapi draft): q and r in the budget''s unit, w and t in seconds.';
+comment on function preauth._rate_limit_headers(text, bigint, bigint, timestamptz, timestamptz, interval, timestamptz) is 'RateLimit-Policy and RateLimit of one budget window (IETF httpapi draft): q and r in the budget''s unit, w and t in seconds. trails: the period of a rolling window, which has no end and so no t.';
 
 -- 040_internal/_rate_of.sql
 create function preauth._rate_of(tariff preauth._tariff, dimension text, tier integer, is_ceiling boolean) returns numeric
@@ -4704,11 +5789,22 @@ as $$
 declare
   releases preauth._ask[] := array(select a from unnest(asks) as a where a.body ->> 'action' = 'release');
   settlements preauth._ask[] := array(select a from unnest(asks) as a where a.body ->> 'action' <> 'release');
+  held preauth.reservation[] := preauth._held(asks);
+  answers preauth._answer[] := preauth._settle_round(settlements, preauth._held(settlements), at)
+    || array(select r from preauth._release_round(releases, at) as r);
 begin
-  return preauth._settle_round(settlements, preauth._held(settlements), at) || array(select r from preauth._release_round(releases, at) as r);
+  for k in 1 .. cardinality(asks) loop
+    perform preauth._log_change(asks[k].actor, 'reservation', asks[k].account_id || '/' || asks[k].request_id,
+      jsonb_build_object('state', preauth._state_at(held[k], at)),
+      jsonb_strip_nulls(jsonb_build_object('state', r.body ->> 'state', 'action', asks[k].body -> 'action', 'amounts', r.body::jsonb -> 'amounts')),
+      asks[k].body ->> 'reason')
+    from unnest(answers) as r
+    where r.n = asks[k].n and r.status = 200 and not (r.body ->> 'replayed')::boolean;
+  end loop;
+  return answers;
 end
 $$;
-comment on function preauth._resolve_round(preauth._ask[], timestamptz) is 'Settles or releases, as a person has decided.';
+comment on function preauth._resolve_round(preauth._ask[], timestamptz) is 'Settles or releases, as a person has decided, each with an entry in the change log.';
 
 -- 040_internal/_respond.sql
 create function preauth._respond(answer preauth._answer) returns jsonb
@@ -4745,6 +5841,23 @@ end
 $$;
 comment on function preauth._retire_budget(bigint, text, text) is 'A budget stops applying to new calls; its windows and what they hold stay.';
 
+-- 040_internal/_revive_budget.sql
+create function preauth._revive_budget(holder text, wanted preauth.budget) returns void
+language plpgsql
+as $$
+begin
+  update preauth.budget as b set retired_at = null
+  where b.budget_id = (
+      select r.budget_id from preauth.budget as r
+      where r.owner = holder and r.name = wanted.name and r.retired_at is not null and preauth._counts_alike(r, wanted)
+        and r.plan_id is not distinct from wanted.plan_id and r.account_id is not distinct from wanted.account_id
+      order by r.budget_id desc limit 1)
+    and not exists (select from preauth.budget as live where live.owner = holder and live.name = wanted.name and live.retired_at is null);
+end
+$$;
+comment on function preauth._revive_budget(text, preauth.budget) is
+  'Where no budget is live under a name but one that counts alike was retired, that one is live again: what was spent in its windows is not forgotten.';
+
 -- 040_internal/_revoke_statements.sql
 create function preauth._revoke_statements() returns setof text
 language sql stable
@@ -4759,6 +5872,69 @@ as $$
     and not (t.class = 'schema' and t.schema = 'preauth_api' and coalesce(r.rolname <> 'anon', false))
 $$;
 comment on function preauth._revoke_statements() is 'What takes from everyone, and from the roles that preauth._audience speaks of, each right that it does not give them.';
+
+-- 040_internal/_rolling_peaks.sql
+create function preauth._rolling_peaks() returns table (window_id bigint, amount numeric)
+language sql stable
+as $$
+  select t.window_id, sum(t.amount) over (partition by t.window_id order by t.at, t.amount desc)
+  from (
+    select s.window_id, s.occurred_at as at, s.admitted as amount from preauth._rolling_spend() as s
+    union all
+    select s.window_id, s.occurred_at + s.slice_length * s.slice_count, -s.admitted from preauth._rolling_spend() as s
+  ) as t
+$$;
+comment on function preauth._rolling_peaks() is 'What decisions had let into each rolling window over the whole period up to each instant at which that changed.';
+
+-- 040_internal/_rolling_spend.sql
+create function preauth._rolling_spend()
+returns table (window_id bigint, slice_length interval, slice_count integer, amount bigint, admitted bigint, occurred_at timestamptz)
+language sql stable
+as $$
+  select w.window_id, w.slice_length, w.slice_count, l.settled_amount,
+    case when u.kind in ('late_charge', 'recorded_exception') then 0 else least(l.settled_amount, l.amount) end, u.occurred_at
+  from preauth.budget_window as w
+  join preauth.hold_line as l on l.window_id = w.window_id and l.state = 'settled'
+  join preauth.usage_event as u on u.request_id = l.request_id and u.account_id = l.account_id and u.window_id is null
+  where w.slice_length is not null and l.settled_amount > 0
+  union all
+  select w.window_id, w.slice_length, w.slice_count, (u.amounts ->> b.unit)::bigint, 0, u.occurred_at
+  from preauth.budget_window as w
+  join preauth.budget as b on b.budget_id = w.budget_id
+  join preauth.usage_event as u on u.window_id = w.window_id and u.kind = 'adjustment'
+  where w.slice_length is not null and (u.amounts ->> b.unit)::bigint > 0
+$$;
+comment on function preauth._rolling_spend() is 'What was ever added to rolling windows, when; admitted: as much of it as a decision let in. Late charges, overages, recorded exceptions and adjustments are no decisions.';
+
+-- 040_internal/_rollover.sql
+create function preauth._rollover(value jsonb) returns jsonb
+language sql stable
+as $$ select case when jsonb_typeof(value) = 'object' then '{"overspend": false}'::jsonb || value end $$;
+comment on function preauth._rollover(jsonb) is 'A well-formed rollover with its default written out; null for null.';
+
+-- 040_internal/_rollover_checks.sql
+create function preauth._rollover_checks(body jsonb) returns table (field text, message text)
+language sql stable
+as $$
+  select c.field, c.message
+  from (select body -> 'rollover') as r (value)
+  cross join lateral (
+    select 'rollover', 'must be an object with max, or null for none' where jsonb_typeof(r.value) <> 'object'
+    union all
+    select 'rollover.' || f.name, 'is not a field of a rollover'
+    from jsonb_object_keys(case when jsonb_typeof(r.value) = 'object' then r.value - array['max', 'overspend'] else '{}' end) as f (name)
+    union all
+    select 'rollover.max', 'must be a whole number from 0 to 9007199254740991'
+    where jsonb_typeof(r.value) = 'object' and not coalesce(preauth._is_amount(r.value -> 'max'), false)
+    union all
+    select 'rollover.overspend', 'must be true or false' where jsonb_typeof(r.value) = 'object' and jsonb_typeof(r.value -> 'overspend') <> 'boolean'
+    union all
+    select 'rollover', 'is only for windows that end: calendar, cycle or fixed'
+    where jsonb_typeof(r.value) = 'object' and body -> 'window' ->> 'kind' in ('lifetime', 'rolling')
+  ) as c (field, message)
+  where r.value is not null and r.value <> 'null'
+$$;
+comment on function preauth._rollover_checks(jsonb) is 'What is wrong with a budget''s rollover, field by field.';
 
 -- 040_internal/_room.sql
 create function preauth._room(slot preauth._slot, reserved bigint) returns bigint
@@ -4981,6 +6157,16 @@ $$;
 comment on function preauth._settle_verdict(preauth._ask, preauth.reservation, text, jsonb, text, boolean) is
   'settle, replay, mark_unknown, mark_exceeding (a refused overage that a person must resolve), or the code of a refusal: the rows 4 to 10 and 15 of docs/state-machine.md.';
 
+-- 040_internal/_settled_at.sql
+create function preauth._settled_at(w preauth.budget_window, at timestamptz) returns bigint
+language sql stable
+as $$
+  select case when w.slice_length is null then w.settled else (
+    select coalesce(sum(s.settled), 0)::bigint from preauth.window_slice as s where s.window_id = w.window_id and s.ages_at > at) end
+$$;
+comment on function preauth._settled_at(preauth.budget_window, timestamptz) is
+  'What a window counts as settled at an instant, in the budget''s unit: of a rolling window what has not aged out, whether or not anything was written since.';
+
 -- 040_internal/_settled_line_text.sql
 create function preauth._settled_line_text(line preauth._closed, overage bigint) returns text
 language sql stable
@@ -5052,7 +6238,7 @@ declare
   tier integer := preauth._tier_of(tariff, counts);
   so_far numeric := 0;
   before numeric := 0;
-  shares jsonb := '{}';
+  shares jsonb := '{}'::jsonb;
 begin
   for d in 1 .. cardinality(tariff.dimensions) loop
     continue when figures[tier][d] is null or not (counts ? tariff.dimensions[d] or tariff.dimensions[d] = 'requests');
@@ -5072,11 +6258,12 @@ language sql stable
 as $$
   select case
     when slot.unit = 'open_holds' then 'too_many_holds'
-    when required > slot.capacity then 'exceeds_limit'
+    when required > slot.capacity and not (isfinite(slot.ends_at) and required <= slot.next_capacity) then 'exceeds_limit'
     else 'budget_exhausted'
   end
 $$;
-comment on function preauth._shortage_reason(preauth._slot, bigint) is 'The denial''s reason where a slot cannot cover what is required of it.';
+comment on function preauth._shortage_reason(preauth._slot, bigint) is
+  'The denial''s reason where a slot cannot cover what is required of it: exceeds_limit where neither this window nor the next ever can.';
 
 -- 040_internal/_shortage_ruling.sql
 create function preauth._shortage_ruling(n integer, option_no integer, place integer, slot preauth._slot, reserved bigint, required bigint) returns preauth._ruling
@@ -5086,23 +6273,90 @@ as $$
 $$;
 comment on function preauth._shortage_ruling(integer, integer, integer, preauth._slot, bigint, bigint) is 'The denial of an item by the slot that cannot cover it.';
 
--- 040_internal/_slot_fits_at.sql
-create function preauth._slot_fits_at(slot preauth._slot, place integer, reserved bigint, required bigint, at timestamptz, lapses preauth._lapse[]) returns timestamptz
+-- 040_internal/_slice_length.sql
+create function preauth._slice_length(policy jsonb) returns interval
+language sql immutable
+as $$
+  select case when policy ->> 'kind' = 'rolling' then
+    make_interval(secs => (policy ->> 'seconds')::double precision / (policy ->> 'slices')::double precision) end
+$$;
+comment on function preauth._slice_length(jsonb) is 'How long a slice of a rolling window is, in whole milliseconds; null for other windows.';
+
+-- 040_internal/_slices_error.sql
+create function preauth._slices_error(slices jsonb, seconds jsonb) returns text
 language sql stable
 as $$
   select case
-    when required is null or required = 0 or slot.settled + reserved + required <= slot.capacity then at
-    else least(
-      case when isfinite(slot.ends_at) and required <= slot.next_capacity then slot.ends_at end,
-      case when required <= slot.capacity then (
-        select coalesce(
-          min(l.lapses_at) filter (where l.freed >= slot.settled + reserved + required - slot.capacity),
-          max(l.lapses_at) filter (where l.is_last))
-        from unnest(lapses) as l where l.slot = place) end)
+    when not coalesce(preauth._is_amount(slices) and slices::text::bigint between 1 and 1000, false) then 'must be from 1 to 1000'
+    when preauth._is_period_in_seconds(seconds) and (seconds::text::bigint * 1000) % slices::text::bigint <> 0
+      then 'must divide the period into slices of whole milliseconds'
   end
 $$;
-comment on function preauth._slot_fits_at(preauth._slot, integer, bigint, bigint, timestamptz, preauth._lapse[]) is
-  'The earliest instant at which the slot covers what is required if nothing else is spent: now, when leases lapse, or when the window ends; null if never. Where more than 256 leases would have to lapse, the instant by which the first 256 have.';
+comment on function preauth._slices_error(jsonb, jsonb) is 'What is wrong with the number of slices of a rolling window; null when nothing is.';
+
+-- 040_internal/_slot_turns.sql
+create function preauth._slot_turns(slot preauth._slot, place integer, reserved bigint, required bigint, at timestamptz, lapses preauth._lapse[])
+returns table (turns_at timestamptz, short integer)
+language sql stable
+as $$
+  select t.turns_at, case when not t.fits then 1 when t.did is null then 0 else -1 end
+  from (
+    select p.turns_at, p.fits, lag(p.fits) over (order by p.turns_at, p.step) as did
+    from (
+      select at as turns_at, 0 as step, required = 0 or slot.settled + reserved + required <= slot.capacity as fits
+      union all
+      select greatest(l.lapses_at, at), (row_number() over (order by l.lapses_at))::integer,
+        required = 0 or slot.settled + reserved - l.freed + required <= slot.capacity or l.is_last and required <= slot.capacity
+      from unnest(lapses) as l
+      where l.slot = place and l.lapses_at < slot.ends_at
+      union all
+      select slot.ends_at, 1000000, required = 0 or required <= slot.next_capacity where isfinite(slot.ends_at)
+    ) as p
+  ) as t
+  where t.fits is distinct from t.did
+$$;
+comment on function preauth._slot_turns(preauth._slot, integer, bigint, bigint, timestamptz, preauth._lapse[]) is
+  'The instants at which a slot becomes able to cover what is required (short -1), or unable (+1), if nothing else is spent: from now on, as leases lapse, slices age out and the window ends. Where more leases follow than were looked at, it counts as able from the last of them.';
+
+-- 040_internal/_slots_as_of.sql
+create function preauth._slots_as_of(slots preauth._slot[], at timestamptz) returns preauth._slot[]
+language plpgsql stable
+as $$
+declare
+  found record;
+begin
+  if not exists (select from preauth.account as a where a.plan_changes_at <= at)
+      and not exists (select from preauth.budget_window as w where w.raised_until <= at) then
+    return slots;
+  end if;
+  for k in 1 .. cardinality(slots) loop
+    select w, preauth._budget_at(w, at) as budget into found from preauth.budget_window as w where w.window_id = slots[k].window_id;
+    slots[k].limit_amount := preauth._limit_at(found.w, found.budget, at);
+    slots[k].capacity := preauth._capacity(slots[k].limit_amount, preauth._overdraft(found.budget));
+    slots[k].next_capacity := preauth._next_capacity(found.w, found.budget);
+    slots[k].on_expiry := (found.budget).on_expiry;
+  end loop;
+  return slots;
+end
+$$;
+comment on function preauth._slots_as_of(preauth._slot[], timestamptz) is
+  'Slots with what time alone has changed, and nobody has written down yet: plans that have changed, raises that have ended. Only routes that were worked out just now can have such windows.';
+
+-- 040_internal/_spend_errors.sql
+create function preauth._spend_errors(since timestamptz, until timestamptz, by text[], label text, time_zone text) returns jsonb
+language sql stable
+as $$
+  select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0), '[]')
+  from (values
+    ('since', case when since is null then 'is required' end),
+    ('until', case when until is null then 'is required' when until <= since then 'must be later than since' end),
+    ('by', case when by is null or not by <@ array['day', 'account', 'model', 'label'] then 'must name day, account, model or label' end),
+    ('label', case when ('label' = any (by)) <> (label is not null) then 'must be given when by names label, and only then' end),
+    ('time_zone', case when not coalesce(preauth._is_time_zone(to_jsonb(time_zone)), false) then 'must be an IANA time zone, such as Europe/Amsterdam' end)
+  ) as c (field, message)
+  where c.message is not null
+$$;
+comment on function preauth._spend_errors(timestamptz, timestamptz, text[], text, text) is 'What is wrong with the question for spend, as [{path, message}]; [] when nothing is.';
 
 -- 040_internal/_spent.sql
 create function preauth._spent(amounts jsonb, unit text) returns bigint
@@ -5128,6 +6382,49 @@ language sql immutable
 as $$ select case when one is null then other when 'keep' in (one, other) then 'keep' when 'charge' in (one, other) then 'charge' else one end $$;
 comment on function preauth._stricter_expiry(text, text) is 'What becomes of a reservation with lines of both policies: keep if any keeps, else charge if any charges. one may be null: no line yet.';
 
+-- 040_internal/_stuck_json.sql
+create function preauth._stuck_json(r preauth.reservation, at timestamptz) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object(
+    'request_id', r.request_id, 'account_id', r.account_id, 'state', preauth._state_at(r, at), 'model', r.model,
+    'age_seconds', floor(extract(epoch from at - r.created_at))::bigint,
+    'created_at', preauth._time(r.created_at), 'expires_at', preauth._time(r.expires_at), 'actor', r.actor,
+    'held', (
+      select coalesce(jsonb_object_agg(h.unit, h.amount), '{}')
+      from (
+        select b.unit, max(l.amount) as amount
+        from preauth.hold_line as l
+        join preauth.budget_window as w on w.window_id = l.window_id
+        join preauth.budget as b on b.budget_id = w.budget_id
+        where l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'held' and b.unit <> 'open_holds'
+        group by b.unit
+      ) as h),
+    'refused', case when r.state = 'overage_review' then r.closure -> 'amounts' end)
+$$;
+comment on function preauth._stuck_json(preauth.reservation, timestamptz) is
+  'A hold that nobody has ended: what it holds, in its units, and in overage_review the settlement that was refused.';
+
+-- 040_internal/_switch_errors.sql
+create function preauth._switch_errors(body jsonb, at timestamptz) returns jsonb
+language sql stable
+as $$
+  select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
+    select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.field), '[]') from (
+      select f.name, 'is not a field of a change of plan' from jsonb_object_keys(body - array['plan_id', 'apply', 'at', 'reason']) as f (name)
+      union all
+      values
+        ('plan_id', case when not body ? 'plan_id' then 'is required' else preauth._value_error('id', body -> 'plan_id') end),
+        ('at', case
+          when body ->> 'at' is null then null
+          when not preauth._is_instant(body -> 'at') then 'must be an instant with its offset, such as 2026-10-01T00:00:00Z'
+          when body ->> 'apply' is not null then 'is instead of apply'
+          when (body ->> 'at')::timestamptz <= _switch_errors.at then 'must be in the future' end)
+    ) as c (field, message)
+    where c.message is not null) || preauth._change_body_errors(body) end
+$$;
+comment on function preauth._switch_errors(jsonb, timestamptz) is 'What is wrong with a change of plan, as [{path, message}]; [] when nothing is.';
+
 -- 040_internal/_take.sql
 create function preauth._take(asks preauth._ask[]) returns preauth._answer[]
 language plpgsql
@@ -5145,6 +6442,9 @@ begin
   way := preauth._routes(asks, quoted.quotes, quoted.quote_of);
   locked := preauth._lock_slots(way.routes);
   at := preauth._now();
+  if way.worked_out is not null then
+    locked.slots := preauth._slots_as_of(locked.slots, at);
+  end if;
   decided := preauth._decide(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, locked.slot_ids, at, locked.reserved);
   rulings := decided.rulings;
   if cardinality(way.opened) > 0 then
@@ -5163,37 +6463,101 @@ $$;
 comment on function preauth._take(preauth._ask[]) is
   'Takes a batch of reserve or charge calls, numbered 1, 2, 3, …: price, find windows, lock them once in order, decide in order, record, answer in order.';
 
+-- 040_internal/_take_up.sql
+create function preauth._take_up(account_id text, apply text, at timestamptz, actor text, reason text) returns void
+language plpgsql
+as $$
+declare
+  taken bigint[];
+begin
+  with pair as (
+    select distinct on ((e.budget).budget_id) c.window_id, e.budget, former
+    from preauth._budgets_of(array[_take_up.account_id], at) as e
+    join preauth.budget as former
+      on former.name = (e.budget).name and former.budget_id <> (e.budget).budget_id
+      and (former.account_id = _take_up.account_id or former.plan_id is not null) and preauth._counts_alike(former, e.budget)
+    cross join lateral preauth._current_window(_take_up.account_id, former.budget_id, at) as c
+    join preauth.budget_window as w on w.window_id = c.window_id
+    where not exists (
+      select from preauth.budget_window as x
+      where x.account_id = _take_up.account_id and x.budget_id = (e.budget).budget_id and x.starts_at < w.ends_at and x.ends_at > w.starts_at)
+    order by (e.budget).budget_id, c.window_id desc
+  ), moved as (
+    update preauth.budget_window as w
+    set budget_id = (p.budget).budget_id,
+      ordinal = 1 + coalesce((select max(x.ordinal) from preauth.budget_window as x
+                              where x.account_id = _take_up.account_id and x.budget_id = (p.budget).budget_id), 0),
+      limit_amount = case apply when 'now' then preauth._limit_with(w, (p.budget).limit_amount) else w.limit_amount end,
+      overdraft_amount = preauth._overdraft(p.budget)
+    from pair as p
+    join preauth.budget_window as was on was.window_id = p.window_id
+    where w.window_id = p.window_id
+    returning w.window_id, was.limit_amount as before, w.limit_amount as after,
+      (p.former).owner || '/' || (p.former).name as taken_from, (p.budget).owner || '/' || (p.budget).name as taken_by
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select _take_up.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', m.window_id,
+      jsonb_build_object('before', m.before, 'after', m.after, 'from', m.taken_from, 'to', m.taken_by), at, coalesce(actor, session_user), reason
+    from moved as m
+    returning window_id
+  )
+  select array_agg(n.window_id) into taken from noted as n;
+  perform preauth._raise_alerts(taken, at);
+end
+$$;
+comment on function preauth._take_up(text, text, timestamptz, text, text) is
+  'Each budget that applies to a locked account, but has no window yet, takes up the account''s current window of a budget that counts alike and applies no more: what is spent and held there goes on counting. apply now: with its own limit. Each leaves a limit_changed event.';
+
 -- 040_internal/_tariffs.sql
--- usd_nano by one probe of the key for each name; an index that is empty as a rule tells that there is no other unit.
+-- usd_nano by one probe of the key; an index that is empty as a rule tells that there is no other unit.
 create function preauth._tariffs(names text[], at timestamptz) returns preauth._tariff[]
 language plpgsql stable
 as $$
 declare
-  tariffs preauth._tariff[];
-  has_alias boolean;
+  rows preauth.price_table[];
 begin
-  select array_agg(p.tariff), bool_or(p.is_alias) into tariffs, has_alias
-  from (
-    select one.tariff, one.is_alias from unnest(names) as n (name)
+  rows := array(
+    select one.row from unnest(names) as n (name)
     cross join lateral (
-      select row(x.name, x.price_table_id, x.unit, x.scale, x.dimensions, x.thresholds, x.rates, x.bounds, x.required, x.plain)::preauth._tariff as tariff,
-        x.alias_of is not null as is_alias
-      from preauth.price_table as x
+      select x as row from preauth.price_table as x
       where x.name = n.name and x.unit = 'usd_nano' and x.effective_from <= at and x.published_at <= at
       order by x.effective_from desc limit 1
     ) as one
     union all
-    (select distinct on (x.name, x.unit)
-      row(x.name, x.price_table_id, x.unit, x.scale, x.dimensions, x.thresholds, x.rates, x.bounds, x.required, x.plain)::preauth._tariff, x.alias_of is not null
+    (select distinct on (x.name, x.unit) x
     from preauth.price_table as x
     where x.name = any (names) and x.unit <> 'usd_nano' and x.effective_from <= at and x.published_at <= at
-    order by x.name, x.unit, x.effective_from desc)
-  ) as p;
-  return case when has_alias then preauth._without_aliases(tariffs, at) else coalesce(tariffs, '{}') end;
+    order by x.name, x.unit, x.effective_from desc));
+  return preauth._tariffs_from(rows, at);
 end
 $$;
 comment on function preauth._tariffs(text[], timestamptz) is
   'By which tables models of these names (each once) are priced at an instant, as far as was published by then: one a unit; aliases are followed once.';
+
+-- 040_internal/_tariffs_from.sql
+create function preauth._tariffs_from(rows preauth.price_table[], at timestamptz) returns preauth._tariff[]
+language plpgsql stable
+as $$
+declare
+  tariffs preauth._tariff[] := array[]::preauth._tariff[];
+  asked preauth.price_table;
+  t preauth.price_table;
+begin
+  foreach asked in array rows loop
+    t := asked;
+    if asked.alias_of is not null then
+      select x.* into t from preauth.price_table as x
+      where x.name = asked.alias_of and x.unit = asked.unit and x.effective_from <= at and x.published_at <= at
+      order by x.effective_from desc limit 1;
+    end if;
+    if t.tiers is not null then
+      tariffs := tariffs || row(asked.name, t.price_table_id, t.unit, t.scale, t.dimensions, t.thresholds, t.rates, t.bounds, t.required)::preauth._tariff;
+    end if;
+  end loop;
+  return tariffs;
+end
+$$;
+comment on function preauth._tariffs_from(preauth.price_table[], timestamptz) is 'The tariffs of rows that were found; of an alias, the table that it stands for at that instant.';
 
 -- 040_internal/_tariffs_of.sql
 create function preauth._tariffs_of(price_table_ids bigint[]) returns preauth._tariff[]
@@ -5201,7 +6565,7 @@ language plpgsql stable
 as $$
 begin
   return array(
-    select row(p.name, p.price_table_id, p.unit, p.scale, p.dimensions, p.thresholds, p.rates, p.bounds, p.required, p.plain)::preauth._tariff
+    select row(p.name, p.price_table_id, p.unit, p.scale, p.dimensions, p.thresholds, p.rates, p.bounds, p.required)::preauth._tariff
     from preauth.price_table as p
     where p.price_table_id = any (price_table_ids) and p.tiers is not null
     order by p.unit <> 'usd_nano', p.unit);
@@ -5239,12 +6603,21 @@ $$;
 comment on function preauth._things() is
   'Every schema, table, view, type and function of the ledger, with its owner and who was granted what. Sequences belong to identity columns and go with their tables.';
 
+-- 040_internal/_thresholds.sql
+create function preauth._thresholds(body jsonb) returns smallint[]
+language sql stable
+as $$
+  select coalesce(array_agg(t.threshold::smallint order by t.threshold::smallint), '{}')
+  from jsonb_array_elements_text(coalesce(nullif(body -> 'thresholds', 'null'), '[]')) as t (threshold)
+$$;
+comment on function preauth._thresholds(jsonb) is 'The thresholds of a well-formed budget, ascending; none unless it has some.';
+
 -- 040_internal/_tier_errors.sql
 create function preauth._tier_errors(path text, tier jsonb, unit text) returns jsonb
 language plpgsql stable
 as $$
 declare
-  errors jsonb := '[]';
+  errors jsonb := '[]'::jsonb;
 begin
   if jsonb_typeof(tier) <> 'object' then
     return preauth._error(path, 'must be an object {above_input_tokens, rates}');
@@ -5451,6 +6824,20 @@ as $$
 $$;
 comment on function preauth._unknown_body(preauth.reservation) is 'The reply to a settlement whose outcome is unknown.';
 
+-- 040_internal/_unmade.sql
+create function preauth._unmade(account_ids text[], models text[], at timestamptz)
+returns table (depth integer, scope text, zone text, budget preauth.budget, counter_id bigint)
+language sql stable
+as $$
+  select distinct on (b.depth, b.scope, b.counter_id) b.depth, b.scope, b.zone, b.budget, b.counter_id
+  from unnest(account_ids, models) as r (account_id, model)
+  join preauth.account as leaf on leaf.account_id = r.account_id
+  cross join lateral preauth._applicable_budgets(leaf.path, r.model, at) as b
+  where not exists (select from preauth._current_window(b.scope, b.counter_id, at))
+  order by b.depth desc, b.scope, b.counter_id
+$$;
+comment on function preauth._unmade(text[], text[], timestamptz) is 'The budgets of these routes whose current window is not made yet.';
+
 -- 040_internal/_unopened.sql
 create function preauth._unopened(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[])
@@ -5465,7 +6852,7 @@ begin
     cross join lateral (select (routes[route_of[a.n] + o.option_no]).*) as r
     where array_position(r.window_ids, null) is not null
       and (preauth._is_record(a.body) or not preauth._is_untold(row(r.*)::preauth._route,
-        case when quote_of[a.n] is null then preauth._option_amounts(a.body, o.option_no) else quotes[quote_of[a.n] + o.option_no].amounts end,
+        preauth._asked_amounts(a.body, o.option_no, quotes, quote_of[a.n]),
         quotes[quote_of[a.n] + o.option_no].problems));
 end
 $$;
@@ -5535,13 +6922,38 @@ as $$
   from admitted as a
   join preauth.budget_window as w on w.window_id = a.window_id
   join preauth.budget as b on b.budget_id = w.budget_id and b.enforcement = 'hard'
-  where a.amount > w.limit_amount
-    and not exists (select from preauth.usage_event as u where u.window_id = w.window_id)
-    and not exists (select from preauth.change_log as c
-                    where c.subject = 'budget' and c.subject_id = b.owner || '/' || b.name and c.before ->> 'enforcement' <> 'hard')
+  where a.amount > w.limit_amount and w.slice_length is null
+    and preauth._was_always_so(w, b)
+  union all
+  select 'hard_rolling_window_admitted_within_limit', w.account_id, w.window_id, null, '<= ' || w.limit_amount, r.amount::text
+  from (select p.window_id, max(p.amount) as amount from preauth._rolling_peaks() as p group by p.window_id) as r
+  join preauth.budget_window as w on w.window_id = r.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id and b.enforcement = 'hard'
+  where r.amount > w.limit_amount and preauth._was_always_so(w, b)
 $$;
 comment on function preauth._verify_admissions() is
-  'Hard windows whose decisions let in more than the limit. Late charges, overages and recorded exceptions are no decisions; windows corrected or once not hard are left out.';
+  'Hard windows whose decisions let in more than the limit. Late charges, overages and recorded exceptions are no decisions; windows corrected, once not hard, or of an account whose plan is about to change are left out.';
+
+-- 040_internal/_verify_alerts.sql
+create function preauth._verify_alerts() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+language sql stable
+as $$
+  with due as (
+    select d.window_id, min(d.level) filter (where d.may_come) as alert_at, bool_or(d.is_due) as is_due, bool_or(w.slice_length is not null) as is_rolling
+    from preauth._due_alerts(array(select x.window_id from preauth.budget_window as x), preauth._now()) as d
+    join preauth.budget_window as w on w.window_id = d.window_id
+    group by d.window_id
+  )
+  select c.check_name, w.account_id, w.window_id, null::text, c.expected, c.actual
+  from preauth.budget_window as w
+  left join due as d on d.window_id = w.window_id
+  cross join lateral (values
+    ('next_alert_is_at_the_lowest_threshold_not_told', coalesce(d.alert_at::text, 'none'), coalesce(w.alert_at::text, 'none')),
+    ('threshold_reached_is_told', 'true', (not coalesce(d.is_due and not d.is_rolling, false))::text)
+  ) as c (check_name, expected, actual)
+  where c.expected <> c.actual and w.ends_at > preauth._now()
+$$;
+comment on function preauth._verify_alerts() is 'Current windows whose next alert is at another amount than their thresholds say, or that have reached a threshold that was not told.';
 
 -- 040_internal/_verify_costs.sql
 create function preauth._verify_costs() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
@@ -5624,6 +7036,31 @@ as $$
 $$;
 comment on function preauth._verify_routes() is 'Works out each route that holds now once more; the mismatches. A window that was made since is not one.';
 
+-- 040_internal/_verify_slices.sql
+create function preauth._verify_slices() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+language sql stable
+as $$
+  with spent as (
+    select s.window_id, preauth._ages_at(s.occurred_at, s.slice_length, s.slice_count) as ages_at, sum(s.amount) as amount
+    from preauth._rolling_spend() as s
+    group by s.window_id, 2
+  ), slices as (
+    select s.window_id, sum(s.settled) as settled from preauth.window_slice as s group by s.window_id
+  )
+  select 'slice_is_what_was_spent_in_it', w.account_id, w.window_id, null::text, coalesce(p.amount, 0)::text, coalesce(s.settled + s.credited, 0)::text
+  from spent as p
+  full join preauth.window_slice as s on s.window_id = p.window_id and s.ages_at = p.ages_at
+  join preauth.budget_window as w on w.window_id = coalesce(p.window_id, s.window_id)
+  where coalesce(p.amount, 0) <> coalesce(s.settled + s.credited, 0)
+    and (s.window_id is not null or p.ages_at > preauth._now())
+  union all
+  select 'rolling_window_settled_is_sum_of_its_slices', w.account_id, w.window_id, null, coalesce(s.settled, 0)::text, w.settled::text
+  from preauth.budget_window as w
+  left join slices as s on s.window_id = w.window_id
+  where w.slice_length is not null and coalesce(s.settled, 0) <> w.settled
+$$;
+comment on function preauth._verify_slices() is 'Recomputes the slices of rolling windows from lines and events; what corrections took away is counted in credited. A slice that has aged out may be gone.';
+
 -- 040_internal/_verify_tree.sql
 create function preauth._verify_tree() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language sql stable
@@ -5666,9 +7103,11 @@ as $$
   left join corrections as k on k.window_id = w.window_id
   cross join lateral (values
     ('window_reserved_is_sum_of_held_lines', coalesce(l.held, 0)::text, w.reserved::text),
-    ('window_settled_is_sum_of_settled_lines_and_adjustments', (coalesce(l.settled, 0) + coalesce(k.adjusted, 0))::text, w.settled::text),
+    ('window_settled_is_sum_of_settled_lines_and_adjustments',
+      case when w.slice_length is null then (coalesce(l.settled, 0) + coalesce(k.adjusted, 0))::text else w.settled::text end, w.settled::text),
     ('window_limit_is_the_initial_one_or_the_last_change', coalesce(k.last_limit, to_jsonb(w.initial_limit_amount), 'null')::text, coalesce(to_jsonb(w.limit_amount), 'null')::text),
-    ('window_overdraft_is_its_budgets', case when b.retired_at is null and w.ends_at > preauth._now() then coalesce(preauth._overdraft(b)::text, 'null') end,
+    ('window_overdraft_is_its_budgets', case when b.retired_at is null and w.ends_at > preauth._now() and not exists (
+        select from preauth.account as a where a.account_id = w.account_id and a.plan_changes_at <= preauth._now()) then coalesce(preauth._overdraft(b)::text, 'null') end,
       coalesce(w.overdraft_amount::text, 'null'))
   ) as c (check_name, expected, actual)
   where c.expected <> c.actual
@@ -5690,26 +7129,65 @@ end
 $$;
 comment on function preauth._wanted(preauth._route, integer[], jsonb) is 'What an option asks of each budget of its route, in the budget''s unit; null where it cannot be told or takes no part.';
 
+-- 040_internal/_was_always_so.sql
+create function preauth._was_always_so(w preauth.budget_window, budget preauth.budget) returns boolean
+language sql stable
+as $$
+  select not exists (select from preauth.usage_event as u where u.window_id = w.window_id)
+    and not exists (select from preauth.change_log as c
+                    where c.subject = 'budget' and c.subject_id = budget.owner || '/' || budget.name and c.before ->> 'enforcement' <> 'hard')
+    and not exists (select from preauth.account as x where x.account_id = w.account_id and x.plan_changes_at is not null)
+$$;
+comment on function preauth._was_always_so(preauth.budget_window, preauth.budget) is 'Whether a window has had its limit, uncorrected and hard, all along, and no change of plan is due.';
+
+-- 040_internal/_why_denied.sql
+create function preauth._why_denied(r preauth.reservation, max_count integer) returns jsonb
+language plpgsql stable
+as $$
+declare
+  w preauth.budget_window := preauth._denied_window(r);
+  reserved bigint := (r.denial ->> 'limit')::bigint - (r.denial ->> 'settled')::bigint - (r.denial ->> 'available')::bigint;
+  holds jsonb;
+  shown bigint;
+begin
+  select jsonb_agg(jsonb_build_object(
+      'request_id', h.request_id, 'account_id', h.account_id, 'amount', h.amount, 'held_at', preauth._time(h.held_at),
+      'closed_at', preauth._time(h.closed_at), 'state', h.state) order by h.held_at desc, h.request_id desc, h.account_id desc),
+    sum(h.amount)
+  into holds, shown
+  from preauth._holds_at(w, r.created_at, (r.denial ->> 'available')::bigint, reserved, max_count) as h;
+  return jsonb_build_object(
+    'request_id', r.request_id, 'account_id', r.account_id, 'at', preauth._time(r.created_at), 'amounts', preauth._chosen_amounts(r),
+    'denial', r.denial || jsonb_build_object('reserved', reserved),
+    'window', preauth._window_now(w),
+    'items', coalesce(holds, '[]'), 'items_amount', coalesce(shown, 0), 'held_by_others', reserved - coalesce(shown, 0));
+end
+$$;
+comment on function preauth._why_denied(preauth.reservation, integer) is 'A denial with the figures and the open holds that proved it.';
+
 -- 040_internal/_window_bounds.sql
-create function preauth._window_bounds(policy jsonb, zone text, at timestamptz, out window_key text, out starts_at timestamptz, out ends_at timestamptz)
+create function preauth._window_bounds(policy jsonb, anchor date, zone text, at timestamptz, out window_key text, out starts_at timestamptz, out ends_at timestamptz)
 language plpgsql stable
 as $$
 begin
   case policy ->> 'kind'
     when 'calendar' then
       select b.* into window_key, starts_at, ends_at from preauth._calendar_bounds(policy, zone, at) as b;
+    when 'cycle' then
+      select b.* into window_key, starts_at, ends_at from preauth._cycle_bounds(policy, anchor, zone, at) as b;
     when 'fixed' then
       starts_at := at;
       ends_at := at + make_interval(secs => (policy ->> 'seconds')::integer);
       window_key := 'fixed:' || preauth._time(at);
-    when 'lifetime' then
+    when 'lifetime', 'rolling' then
       starts_at := '-infinity';
       ends_at := 'infinity';
-      window_key := 'lifetime';
+      window_key := policy ->> 'kind';
   end case;
 end
 $$;
-comment on function preauth._window_bounds(jsonb, text, timestamptz) is 'Name and bounds of the window that a spend at an instant belongs to: the one place where kinds of windows are told apart.';
+comment on function preauth._window_bounds(jsonb, date, text, timestamptz) is
+  'Name and bounds of the window that a spend at an instant belongs to: the one place where kinds of windows are told apart. anchor: of the account''s cycles. A rolling window is one row that never ends; its slices age.';
 
 -- 040_internal/_window_errors.sql
 create function preauth._window_errors(path text, value jsonb) returns jsonb
@@ -5725,11 +7203,13 @@ begin
   allowed := case value ->> 'kind'
     when 'calendar' then array['kind', 'period']
       || case when value ->> 'period' = 'week' then array['week_start'] when value ->> 'period' in ('quarter', 'year') then array['year_start_month'] end
+    when 'cycle' then array['kind', 'period']
     when 'fixed' then array['kind', 'seconds']
+    when 'rolling' then array['kind', 'seconds', 'slices']
     when 'lifetime' then array['kind']
   end;
   if allowed is null then
-    return preauth._error(path || '.kind', 'must be calendar, fixed or lifetime');
+    return preauth._error(path || '.kind', 'must be calendar, cycle, fixed, rolling or lifetime');
   end if;
   select jsonb_agg(preauth._error(path || '.' || f.name, 'does not belong to such a window') -> 0) into errors
   from jsonb_object_keys(value) as f (name) where f.name <> all (allowed);
@@ -5738,11 +7218,35 @@ end
 $$;
 comment on function preauth._window_errors(text, jsonb) is 'What is wrong with a window policy, as [{path, message}]; null when nothing is.';
 
+-- 040_internal/_window_lapses.sql
+create function preauth._window_lapses(window_id bigint, most integer) returns table (lapses_at timestamptz, amount bigint, is_lease boolean)
+language sql stable
+as $$
+  (select h.lapses_at, h.amount, true from preauth.hold_line as h
+   where h.window_id = _window_lapses.window_id and h.lapses_at is not null
+   order by h.lapses_at limit most)
+  union all
+  select s.ages_at, s.settled, false from preauth.window_slice as s
+  where s.window_id = _window_lapses.window_id
+$$;
+comment on function preauth._window_lapses(bigint, integer) is 'What a window gets back when, in the budget''s unit: its first most leases, and all its slices.';
+
+-- 040_internal/_window_now.sql
+create function preauth._window_now(w preauth.budget_window) returns jsonb
+language sql stable
+as $$
+  select case when w.window_id is not null then jsonb_build_object(
+    'window_id', w.window_id, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at), 'time_zone', w.time_zone,
+    'limit', w.limit_amount, 'settled', w.settled, 'reserved', w.reserved, 'available', w.limit_amount - w.settled - w.reserved) end
+$$;
+comment on function preauth._window_now(preauth.budget_window) is 'A window with its figures as they are, in its budget''s unit; null for none.';
+
 -- 040_internal/_window_policy.sql
 create function preauth._window_policy(value jsonb) returns jsonb
 language sql stable
 as $$
   select case
+      when value ->> 'kind' = 'cycle' then '{"period": "month"}'
       when value ->> 'period' = 'week' then '{"week_start": "monday"}'
       when value ->> 'period' in ('quarter', 'year') then '{"year_start_month": 1}'
       else '{}'
@@ -5750,26 +7254,54 @@ as $$
 $$;
 comment on function preauth._window_policy(jsonb) is 'A well-formed window policy with its defaults written out.';
 
+-- 040_internal/_window_to_correct.sql
+create function preauth._window_to_correct(account_id text, budget_name text, window_key text, at timestamptz) returns bigint
+language plpgsql
+as $$
+declare
+  found bigint;
+begin
+  if window_key is not null then
+    select w.window_id into found
+    from preauth.budget as b
+    join preauth.budget_window as w on w.budget_id = b.budget_id and w.account_id = _window_to_correct.account_id and w.window_key = _window_to_correct.window_key
+    where b.name = budget_name and b.unit <> 'open_holds' and (b.account_id = _window_to_correct.account_id or b.plan_id is not null)
+    order by b.retired_at is not null, w.window_id desc
+    limit 1;
+    return found;
+  end if;
+  perform preauth._make_windows(array[b.depth], array[b.scope], array[b.zone], array[b.budget], array[b.counter_id], at)
+  from preauth._budgets_of(array[account_id], at) as b
+  where (b.budget).name = budget_name and (b.budget).unit <> 'open_holds' and not exists (select from preauth._current_window(b.scope, b.counter_id, at));
+  select c.window_id into found
+  from preauth._budgets_of(array[account_id], at) as b
+  cross join lateral preauth._current_window(b.scope, b.counter_id, at) as c
+  where (b.budget).name = budget_name and (b.budget).unit <> 'open_holds';
+  return found;
+end
+$$;
+comment on function preauth._window_to_correct(text, text, text, timestamptz) is
+  'The window that a correction means: the one with that key, or the current one, which is made if nothing was spent in it yet; null if there is none. The account is locked.';
+
 -- 040_internal/_window_value_errors.sql
 create function preauth._window_value_errors(path text, value jsonb) returns jsonb
 language sql stable
 as $$
-  select case
-      when value ->> 'kind' = 'calendar' and not coalesce(value -> 'period' in ('"hour"', '"day"', '"week"', '"month"', '"quarter"', '"year"'), false)
-        then preauth._error(path || '.period', 'must be hour, day, week, month, quarter or year')
-      else '[]' end
-    || case
-      when value ? 'week_start' and value -> 'week_start' not in ('"monday"', '"tuesday"', '"wednesday"', '"thursday"', '"friday"', '"saturday"', '"sunday"')
-        then preauth._error(path || '.week_start', 'must be a day of the week, monday to sunday')
-      else '[]' end
-    || case
-      when value ? 'year_start_month' and not (preauth._is_amount(value -> 'year_start_month') and (value -> 'year_start_month')::text::bigint between 1 and 12)
-        then preauth._error(path || '.year_start_month', 'must be from 1 to 12')
-      else '[]' end
-    || case
-      when value ->> 'kind' = 'fixed' and not coalesce(preauth._is_amount(value -> 'seconds') and (value -> 'seconds')::text::bigint between 1 and 31622400, false)
-        then preauth._error(path || '.seconds', 'must be from 1 to 31622400')
-      else '[]' end
+  select coalesce(jsonb_agg(preauth._error(path || '.' || c.field, c.message) -> 0 order by c.place), '[]')
+  from (values
+    (1, 'period', case when value ->> 'kind' = 'calendar' and not coalesce(value -> 'period' in ('"hour"', '"day"', '"week"', '"month"', '"quarter"', '"year"'), false)
+      then 'must be hour, day, week, month, quarter or year' end),
+    (1, 'period', case when value ->> 'kind' = 'cycle' and value ? 'period' and value -> 'period' not in ('"month"', '"year"')
+      then 'must be month or year' end),
+    (2, 'week_start', case when value ? 'week_start' and value -> 'week_start' not in ('"monday"', '"tuesday"', '"wednesday"', '"thursday"', '"friday"', '"saturday"', '"sunday"')
+      then 'must be a day of the week, monday to sunday' end),
+    (3, 'year_start_month', case when value ? 'year_start_month' and not (preauth._is_amount(value -> 'year_start_month') and (value -> 'year_start_month')::text::bigint between 1 and 12)
+      then 'must be from 1 to 12' end),
+    (4, 'seconds', case when value ->> 'kind' in ('fixed', 'rolling') and not preauth._is_period_in_seconds(value -> 'seconds')
+      then 'must be from 1 to 31622400' end),
+    (5, 'slices', case when value ->> 'kind' = 'rolling' then preauth._slices_error(value -> 'slices', value -> 'seconds') end)
+  ) as c (place, field, message)
+  where c.message is not null
 $$;
 comment on function preauth._window_value_errors(text, jsonb) is 'What is wrong with the values of a window policy, as [{path, message}]; [] when nothing is.';
 
@@ -5803,7 +7335,7 @@ declare
   usage jsonb := ask.body -> 'usage';
   told jsonb := ask.body -> 'amounts';
   quote preauth._quote := preauth._quote(tariffs, null, usage, false, told);
-  priced jsonb := '{}';
+  priced jsonb := '{}'::jsonb;
 begin
   if quote.problems <> '{}' then
     priced := preauth._usage_problems(quote.problems, r.model, told);
@@ -5828,7 +7360,7 @@ language plpgsql stable
 as $$
 declare
   is_any boolean := false;
-  ids bigint[] := '{}';
+  ids bigint[] := array[]::bigint[];
   tariffs preauth._tariff[];
 begin
   for k in 1 .. cardinality(asks) loop
@@ -5885,31 +7417,11 @@ end
 $$;
 comment on function preauth._with_twins(preauth._ask[]) is 'The asks, with those marked that have the key of an earlier one.';
 
--- 040_internal/_without_aliases.sql
-create function preauth._without_aliases(tariffs preauth._tariff[], at timestamptz) returns preauth._tariff[]
-language plpgsql stable
-as $$
-begin
-  return array(
-    select row(f.name, t.price_table_id, t.unit, t.scale, t.dimensions, t.thresholds, t.rates, t.bounds, t.required, t.plain)::preauth._tariff
-    from unnest(tariffs) as f
-    join preauth.price_table as p on p.price_table_id = f.price_table_id
-    cross join lateral (
-      select x.* from preauth.price_table as x
-      where x.name = coalesce(p.alias_of, p.name) and x.unit = p.unit and x.effective_from <= at and x.published_at <= at
-      order by x.effective_from desc limit 1
-    ) as t
-    where t.tiers is not null
-    order by t.unit <> 'usd_nano');
-end
-$$;
-comment on function preauth._without_aliases(preauth._tariff[], timestamptz) is 'The tariffs with the table that each alias stands for at that instant in its place.';
-
 -- 040_internal/_work_out_routes.sql
 create function preauth._work_out_routes(account_ids text[], at timestamptz) returns setof preauth.route
 language sql stable
 as $$
-  select leaf.account_id, c.version, w.valid_from, w.valid_until, leaf.path, halted.account_id, w.window_ids, w.units, w.hard, w.models
+  select leaf.account_id, c.version, w.valid_from, least(w.valid_until, scheduled.begins_at), leaf.path, halted.account_id, w.window_ids, w.units, w.hard, w.models
   from (select distinct a.account_id from unnest(account_ids) as a (account_id)) as k
   join preauth.account as leaf on leaf.account_id = k.account_id
   cross join preauth.configuration as c
@@ -5919,24 +7431,60 @@ as $$
     order by cardinality(s.path) desc limit 1
   ) as halted on true
   cross join lateral (
+    select min(case when s.plan_changes_at <= at then '-infinity' else s.plan_changes_at end) as begins_at
+    from preauth.account as s where s.account_id = any (leaf.path)
+  ) as scheduled
+  cross join lateral (
     select
       coalesce(max(current.starts_at), '-infinity') as valid_from,
-      coalesce(min(current.ends_at), 'infinity') as valid_until,
+      coalesce(min(least(current.ends_at, case when current.raised_until <= at then '-infinity' else current.raised_until end)), 'infinity') as valid_until,
       coalesce(array_agg(current.window_id order by b.place), '{}') as window_ids,
       coalesce(array_agg((b.budget).unit order by b.place), '{}') as units,
       coalesce(array_agg((b.budget).enforcement = 'hard' order by b.place), '{}') as hard,
       coalesce(array_agg((b.budget).model order by b.place), '{}') as models
     from (
       select row_number() over (order by x.step, (x.budget).model is null, (x.budget).unit = 'open_holds', (x.budget).name) as place, x.*
-      from preauth._budgets_of(leaf.path) as x
+      from preauth._budgets_of(leaf.path, at) as x
     ) as b
     left join lateral (
-      select n.window_id, n.starts_at, n.ends_at from preauth._current_window(b.scope, (b.budget).budget_id, at) as n
+      select n.window_id, n.starts_at, n.ends_at, n.raised_until from preauth._current_window(b.scope, b.counter_id, at) as n
     ) as current on true
   ) as w
 $$;
 comment on function preauth._work_out_routes(text[], timestamptz) is
-  'The routes of accounts at an instant, from one snapshot: leaf account first, then each ancestor; a budget for one model before a budget for all.';
+  'The routes of accounts at an instant, from one snapshot: leaf account first, then each ancestor; a budget for one model before a budget for all. One that a plan change or the end of a raise has overtaken, or is about to, holds no longer than that.';
+
+-- 040_internal/_write_correction.sql
+create function preauth._write_correction(target preauth.budget_window, amount bigint, request jsonb, at timestamptz, actor text) returns jsonb
+language plpgsql
+as $$
+declare
+  budget preauth.budget;
+  key constant text := coalesce(request ->> 'idempotency_key', (request ->> 'call') || ':' || gen_random_uuid());
+  after preauth.budget_window;
+  reply jsonb;
+begin
+  select b.* into budget from preauth.budget as b where b.budget_id = target.budget_id;
+  if amount <> 0 then
+    perform preauth._correct_settled(target.window_id, amount, at);
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    values (target.account_id, key, 'adjustment', target.window_id, jsonb_build_object(budget.unit, amount), at, coalesce(actor, session_user), request ->> 'reason');
+  end if;
+  select w.* into after from preauth.budget_window as w where w.window_id = target.window_id;
+  perform preauth._log_change(actor, 'window', target.account_id || '/' || budget.name || '/' || target.window_key,
+    preauth._figures_json(target, budget, at), preauth._figures_json(after, budget, at), request ->> 'reason');
+  reply := jsonb_build_object('account_id', target.account_id, 'budget', budget.name, 'unit', budget.unit, 'window', target.window_key, 'amount', amount,
+      'reason', request -> 'reason', 'idempotency_key', request -> 'idempotency_key', 'adjusted_at', preauth._time(at), 'replayed', false)
+    || preauth._figures_json(after, budget, at);
+  if request ? 'idempotency_key' then
+    insert into preauth.correction (account_id, idempotency_key, body, reply, corrected_at)
+    values (target.account_id, key, request, reply, at);
+  end if;
+  return reply;
+end
+$$;
+comment on function preauth._write_correction(preauth.budget_window, bigint, jsonb, timestamptz, text) is
+  'Moves the settled amount of a locked window by a signed amount in the budget''s unit, with its event and its entry in the change log; the reply.';
 
 -- 040_internal/_write_expiries.sql
 create function preauth._write_expiries(due preauth.reservation[], closed preauth._closed[], at timestamptz) returns void
@@ -5962,6 +7510,30 @@ begin
 end
 $$;
 comment on function preauth._write_expiries(preauth.reservation[], preauth._closed[], timestamptz) is 'States and events of expired reservations.';
+
+-- 040_internal/_write_plan_changes.sql
+create function preauth._write_plan_changes(account_ids text[], at timestamptz) returns void
+language plpgsql
+as $$
+declare
+  due text[] := array(select a.account_id from preauth.account as a where a.account_id = any (account_ids) and a.plan_changes_at <= at);
+  was jsonb;
+  due_id text;
+  reason text;
+begin
+  foreach due_id in array due loop
+    was := preauth._account_json(due_id);
+    update preauth.account as a
+    set plan_id = a.next_plan_id, next_plan_id = null, plan_changes_at = null, plan_change_reason = null
+    from preauth.account as before
+    where a.account_id = due_id and before.account_id = due_id
+    returning before.plan_change_reason into reason;
+    perform preauth._take_up(due_id, 'now', at, 'schedule', reason);
+    perform preauth._log_change('schedule', 'account', due_id, was, preauth._account_json(due_id), reason);
+  end loop;
+end
+$$;
+comment on function preauth._write_plan_changes(text[], timestamptz) is 'Writes down the scheduled plan changes of locked accounts whose time has come.';
 
 -- 040_internal/_write_reratings.sql
 create function preauth._write_reratings(reratings preauth._rerating[], wrong_table bigint, right_table bigint, unit text, actor text, reason text) returns void
@@ -6046,6 +7618,353 @@ end
 $$;
 comment on function preauth_api.account(text, text) is 'An account with its own live budgets. within: the subtree the caller is bound to (null: any).';
 
+-- 050_api/adjust.sql
+create function preauth_api.adjust(account_id text, body jsonb, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._answered(preauth._correct('adjust', account_id, body, actor));
+end
+$$;
+comment on function preauth_api.adjust(text, jsonb, text) is
+  'Corrects what a window of an account counts as settled. body: {budget, amount (signed, in the budget''s unit, not 0), reason, idempotency_key, window: its key (the current one if left out)}. Nothing that was settled is rewritten: it is an adjustment usage event of its own. The same key and body again give the first reply, replayed; another body is a 409 request_id_conflict. Returns the window''s figures, or a problem with nothing written.';
+
+-- 050_api/apply_due.sql
+create function preauth_api.apply_due(max_count integer default 100) returns integer
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+as $$
+declare
+  at timestamptz := preauth._now();
+  due text[];
+begin
+  if not exists (select from preauth.account as a where a.plan_changes_at <= at) then
+    return preauth._end_raises(max_count, at);
+  end if;
+  perform preauth._lock_configuration();
+  due := array(
+    select a.account_id from preauth.account as a
+    where a.plan_changes_at <= at
+    order by a.plan_changes_at
+    limit max_count);
+  perform preauth._begin_change(due, null);
+  return cardinality(due);
+end
+$$;
+comment on function preauth_api.apply_due(integer) is
+  'Writes down what time has changed of plans and raises, which decisions and balances heed without it: at most max_count accounts, or else windows. Any number of workers may call it: they take turns. Returns how many; call again until that is 0.';
+
+-- 050_api/audit_adjustments.sql
+create function preauth_api.audit_adjustments(
+  account_id text default null,
+  since timestamptz default null,
+  until timestamptz default null,
+  max_count integer default 100,
+  cursor text default null)
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+as $$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor, true);
+  before record;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select * into before from preauth._read_cursor(cursor);
+  return preauth._answered(preauth._page(
+    array_agg(preauth._adjustment_json(e) order by e.occurred_at desc, e.event_id desc),
+    array_agg(preauth._cursor(e.occurred_at, e.event_id::text, '') order by e.occurred_at desc, e.event_id desc), max_count))
+  from (
+    select u.*
+    from preauth.usage_event as u
+    where (u.kind not in ('settlement', 'charge') or u.overage is not null)
+      and u.window_id is not null
+      and (audit_adjustments.account_id is null or u.account_id = audit_adjustments.account_id)
+      and (since is null or u.occurred_at >= since)
+      and (until is null or u.occurred_at < until)
+      and u.occurred_at <= before.at
+      and (u.occurred_at, u.event_id) < (before.at, coalesce(nullif(before.first_key, '')::bigint, 0))
+    order by u.occurred_at desc, u.event_id desc
+    limit max_count + 1
+  ) as e;
+end
+$$;
+comment on function preauth_api.audit_adjustments(text, timestamptz, timestamptz, integer, text) is
+  'Corrections of windows, newest first: of what is settled (adjustment) and of the limit (limit_changed), with who and why. since <= time < until. Amounts in the window''s unit. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+
+-- 050_api/audit_changes.sql
+create function preauth_api.audit_changes(
+  subject text default null,
+  subject_id text default null,
+  since timestamptz default null,
+  until timestamptz default null,
+  max_count integer default 100,
+  cursor text default null)
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+as $$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor, true);
+  ceiling bigint;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select coalesce(nullif(c.first_key, '')::bigint, 9223372036854775807) into ceiling from preauth._read_cursor(cursor) as c;
+  return preauth._answered(preauth._page(
+    array_agg(preauth._change_json(c) order by c.change_id desc),
+    array_agg(preauth._cursor(c.changed_at, c.change_id::text, '') order by c.change_id desc), max_count))
+  from (
+    select x.*
+    from preauth.change_log as x
+    where (audit_changes.subject is null or x.subject = audit_changes.subject)
+      and (audit_changes.subject_id is null or x.subject_id = audit_changes.subject_id)
+      and (since is null or x.changed_at >= since)
+      and (until is null or x.changed_at < until)
+      and x.change_id < ceiling
+    order by x.change_id desc
+    limit max_count + 1
+  ) as c;
+end
+$$;
+comment on function preauth_api.audit_changes(text, text, timestamptz, timestamptz, integer, text) is
+  'Who changed what, newest first: before, after, who, why. subject: plan, account, budget, api_key and the like; subject_id: its id, a budget''s is <owner>/<name>. since <= time < until. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+
+-- 050_api/audit_decisions.sql
+create function preauth_api.audit_decisions(
+  account_id text default null,
+  request_id text default null,
+  since timestamptz default null,
+  until timestamptz default null,
+  decision text default null,
+  reason text default null,
+  model text default null,
+  max_count integer default 100,
+  cursor text default null)
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+as $$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor) || preauth._choice_errors('decision', decision, array['authorized', 'denied'])
+    || case when not preauth._is_denial(reason) then preauth._error('reason', 'is no reason of a denial') else '[]' end;
+  before record;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select * into before from preauth._read_cursor(cursor);
+  return preauth._answered(preauth._page(
+    array_agg(preauth._decision_json(r, preauth._now()) || jsonb_build_object('actor', r.actor) order by r.created_at desc, r.request_id desc, r.account_id desc),
+    array_agg(preauth._cursor(r.created_at, r.request_id, r.account_id) order by r.created_at desc, r.request_id desc, r.account_id desc), max_count))
+  from (
+    select x.*
+    from preauth.reservation as x
+    where (audit_decisions.account_id is null or x.account_id || '' = audit_decisions.account_id)
+      and (audit_decisions.request_id is null or x.request_id = audit_decisions.request_id)
+      and (since is null or x.created_at >= since)
+      and (until is null or x.created_at < until)
+      and (decision is null or (x.denial is null) = (decision = 'authorized'))
+      and (reason is null or x.denial ->> 'reason' = reason)
+      and (audit_decisions.model is null or coalesce(x.model, x.body ->> 'model') = audit_decisions.model)
+      and x.created_at <= before.at
+      and (x.created_at, x.request_id, x.account_id) < (before.at, before.first_key, before.second_key)
+    order by x.created_at desc, x.request_id desc, x.account_id desc
+    limit max_count + 1
+  ) as r;
+end
+$$;
+comment on function preauth_api.audit_decisions(text, text, timestamptz, timestamptz, text, text, text, integer, text) is
+  'Decisions, newest first, that have all that is asked for. since <= time < until. decision: authorized or denied; reason: of a denial. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+
+-- 050_api/audit_exceptions.sql
+create function preauth_api.audit_exceptions(
+  account_id text default null,
+  kind text default null,
+  since timestamptz default null,
+  until timestamptz default null,
+  max_count integer default 100,
+  cursor text default null)
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+as $$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor, true) || preauth._choice_errors('kind', kind, array['overage', 'late', 'recorded']);
+  before record;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select * into before from preauth._read_cursor(cursor);
+  return preauth._answered(preauth._page(
+    array_agg(preauth._exception_json(e) order by e.occurred_at desc, e.event_id desc),
+    array_agg(preauth._cursor(e.occurred_at, e.event_id::text, '') order by e.occurred_at desc, e.event_id desc), max_count))
+  from (
+    select u.*
+    from preauth.usage_event as u
+    where (u.kind not in ('settlement', 'charge') or u.overage is not null)
+      and (u.overage is not null or u.kind in ('late_charge', 'recorded_exception'))
+      and (audit_exceptions.account_id is null or u.account_id = audit_exceptions.account_id)
+      and (audit_exceptions.kind is null or case audit_exceptions.kind
+        when 'overage' then u.overage is not null when 'late' then u.kind = 'late_charge' else u.kind = 'recorded_exception' end)
+      and (since is null or u.occurred_at >= since)
+      and (until is null or u.occurred_at < until)
+      and u.occurred_at <= before.at
+      and (u.occurred_at, u.event_id) < (before.at, coalesce(nullif(before.first_key, '')::bigint, 0))
+    order by u.occurred_at desc, u.event_id desc
+    limit max_count + 1
+  ) as e;
+end
+$$;
+comment on function preauth_api.audit_exceptions(text, text, timestamptz, timestamptz, integer, text) is
+  'Spend that was not as authorized, newest first: above its hold (kind overage), after its hold was gone (late), or without a decision (recorded). since <= time < until. Amounts in their units. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+
+-- 050_api/audit_spend.sql
+create function preauth_api.audit_spend(
+  since timestamptz default null,
+  until timestamptz default null,
+  by text[] default '{day}',
+  account_id text default null,
+  model text default null,
+  label text default null,
+  time_zone text default 'UTC',
+  max_count integer default 500,
+  cursor text default null)
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+as $$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor, true) || preauth._spend_errors(since, until, by, label, time_zone);
+  at timestamptz := preauth._now();
+  skipped bigint;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select coalesce(nullif(c.first_key, '')::bigint, 0) into skipped from preauth._read_cursor(cursor) as c;
+  return preauth._answered(preauth._page(array_agg(s.item order by s.place), array_agg(preauth._cursor(at, s.place::text, '') order by s.place), max_count))
+  from (
+    select row_number() over (order by g.day, g.account_id, g.model, g.label, g.unit) as place,
+      jsonb_build_object('day', g.day, 'account_id', g.account_id, 'model', g.model, 'label', g.label, 'unit', g.unit, 'amount', g.amount, 'events', g.events) as item
+    from (
+      select
+        case when 'day' = any (by) then (u.occurred_at at time zone audit_spend.time_zone)::date end as day,
+        case when 'account' = any (by) then u.account_id end as account_id,
+        case when 'model' = any (by) then coalesce(r.model, r.body ->> 'model') end as model,
+        case when 'label' = any (by) then r.body -> 'labels' ->> audit_spend.label end as label,
+        a.key as unit, sum(a.value::text::bigint) as amount, count(*) as events
+      from preauth.usage_event as u
+      left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id and u.window_id is null
+      cross join lateral jsonb_each(u.amounts) as a
+      where u.kind <> 'limit_changed'
+        and u.occurred_at >= since and u.occurred_at < until
+        and (audit_spend.account_id is null or u.account_id = audit_spend.account_id)
+        and (audit_spend.model is null or coalesce(r.model, r.body ->> 'model') = audit_spend.model)
+      group by 1, 2, 3, 4, 5
+    ) as g
+    order by place
+    offset skipped
+    limit max_count + 1
+  ) as s;
+end
+$$;
+comment on function preauth_api.audit_spend(timestamptz, timestamptz, text[], text, text, text, text, integer, text) is
+  'What was spent in since <= time < until, adjustments included, by unit and by what by names: day (in time_zone), account, model, label (the value of the label that label names). amount in the unit; events counts. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+
+-- 050_api/audit_stuck.sql
+create function preauth_api.audit_stuck(
+  account_id text default null,
+  older_than_seconds integer default 0,
+  max_count integer default 100,
+  cursor text default null)
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+as $$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor)
+    || case when older_than_seconds >= 0 then '[]' else preauth._error('older_than_seconds', 'must be 0 or more') end;
+  at timestamptz := preauth._now();
+  after record;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select * into after from preauth._read_cursor(coalesce(cursor, '-infinity~~'));
+  return preauth._answered(preauth._page(
+    array_agg(preauth._stuck_json(r, at) order by r.created_at, r.request_id, r.account_id),
+    array_agg(preauth._cursor(r.created_at, r.request_id, r.account_id) order by r.created_at, r.request_id, r.account_id), max_count))
+  from (
+    select s.*
+    from (
+      select x.* from preauth.reservation as x where x.state in ('unknown', 'overage_review')
+      union all
+      select x.* from preauth.reservation as x
+      where x.state in ('authorized', 'cancellation_requested') and x.expires_at <= at and x.on_expiry = 'keep'
+    ) as s
+    where (audit_stuck.account_id is null or s.account_id = audit_stuck.account_id)
+      and s.created_at <= at - make_interval(secs => older_than_seconds)
+      and (s.created_at, s.request_id, s.account_id) > (after.at, after.first_key, after.second_key)
+    order by s.created_at, s.request_id, s.account_id
+    limit max_count + 1
+  ) as r;
+end
+$$;
+comment on function preauth_api.audit_stuck(text, integer, integer, text) is
+  'Holds that time will not end: state unknown or overage_review, oldest first. older_than_seconds: since the decision. Returns {items: [{request_id, account_id, state, age_seconds, held {unit: amount}, …}], next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+
+-- 050_api/audit_timeline.sql
+create function preauth_api.audit_timeline(request_id text default null, account_id text default null) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  found record := preauth._asked_about(request_id, account_id);
+begin
+  return preauth._answered(coalesce(found.problem, preauth._audit_timeline(found.held[1])));
+end
+$$;
+comment on function preauth_api.audit_timeline(text, text) is
+  'Everything that happened to a reservation, in order: {request_id, account_id, state, items: [{at, event, actor, amounts, overage, detail}]}. Amounts in their units. account_id may be left out while request_id names one.';
+
+-- 050_api/audit_verify.sql
+create function preauth_api.audit_verify() returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._answered((
+    select jsonb_build_object('consistent', count(*) = 0, 'items', coalesce(jsonb_agg(to_jsonb(v)), '[]'))
+    from preauth_api.verify() as v));
+end
+$$;
+comment on function preauth_api.audit_verify() is 'preauth_api.verify() as JSON: {consistent, items: the mismatches}.';
+
+-- 050_api/audit_why_denied.sql
+create function preauth_api.audit_why_denied(request_id text default null, account_id text default null, max_count integer default 100) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  errors jsonb := preauth._page_errors(max_count, null);
+  found record;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  found := preauth._asked_about(request_id, account_id);
+  return preauth._answered(case
+    when found.problem is not null then found.problem
+    when (found.held[1]).denial is null then preauth._problem('not_denied', format('Reservation %s was authorized.', request_id))
+    else preauth._why_denied(found.held[1], max_count)
+  end);
+end
+$$;
+comment on function preauth_api.audit_why_denied(text, text, integer) is
+  'A denial with the rows that proved it: the window''s limit, settled, reserved and available at that instant, as they are now, and the holds that were open then, newest first, at most max_count (1 to 500). items_amount is their sum, held_by_others what the rest of reserved is. Amounts in the window''s unit. 409 not_denied if it was authorized.';
+
 -- 050_api/balance.sql
 create function preauth_api.balance(account_id text, audit boolean default false, within text default null) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
@@ -6066,9 +7985,9 @@ begin
     'as_of', preauth._time(at),
     'windows', (
       select coalesce(jsonb_agg(
-        preauth._balance_window(b.scope, b.zone, b.budget, audit or b.scope = account.account_id, at)
+        preauth._balance_window(b.scope, b.zone, b.budget, b.counter_id, audit or b.scope = account.account_id, at)
         order by b.step, (b.budget).model nulls last, (b.budget).unit = 'open_holds', (b.budget).name), '[]')
-      from preauth._budgets_of(account.path) as b)));
+      from preauth._budgets_of(account.path, at) as b)));
 end
 $$;
 comment on function preauth_api.balance(text, boolean, text) is
@@ -6168,19 +8087,41 @@ create function preauth_api.delete_budget(account_id text, name text, actor text
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
+  at timestamptz := preauth._begin_change(array[account_id], null);
   live bigint;
+  retired_at timestamptz;
 begin
-  perform preauth._lock_configuration();
   select b.budget_id into live from preauth.budget as b
-  where b.owner = 'account:' || delete_budget.account_id and b.name = delete_budget.name and b.unit <> 'open_holds' and b.retired_at is null
-  for update;
+  where b.owner = 'account:' || delete_budget.account_id and b.name = delete_budget.name and b.unit <> 'open_holds' and b.retired_at is null;
   if live is null then
     return preauth._answered(preauth._problem('budget_unknown', format('Account %s has no budget %s.', account_id, name)));
   end if;
-  return preauth._answered(jsonb_build_object('account_id', account_id, 'name', name, 'retired_at', preauth._time(preauth._retire_budget(live, actor, reason))));
+  retired_at := preauth._retire_budget(live, actor, reason);
+  perform preauth._take_up(account_id, 'now', at, actor, reason);
+  return preauth._answered(jsonb_build_object('account_id', account_id, 'name', name, 'retired_at', preauth._time(retired_at)));
 end
 $$;
-comment on function preauth_api.delete_budget(text, text, text, text) is 'Retires an account''s own budget: it no longer applies, its history is kept.';
+comment on function preauth_api.delete_budget(text, text, text, text) is
+  'Retires an account''s own budget: it no longer applies, its history is kept. A budget of the plan that counts the same applies again, and takes up its current window.';
+
+-- 050_api/delete_raise.sql
+create function preauth_api.delete_raise(account_id text, name text, actor text default null, reason text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  at timestamptz := preauth._begin_change(array[account_id], null, array[name]);
+  before jsonb := preauth._raise_json(account_id, name);
+begin
+  if before is null or (before ->> 'expires_at')::timestamptz <= at then
+    return preauth._answered(preauth._problem('raise_unknown', format('Budget %s of account %s is not raised.', name, account_id)));
+  end if;
+  delete from preauth.limit_raise as r where r.account_id = delete_raise.account_id and r.name = delete_raise.name;
+  perform preauth._raise_window(account_id, name, 0, at, at, actor, reason);
+  perform preauth._log_change(actor, 'limit_raise', account_id || '/' || name, before, null, reason);
+  return preauth._answered(before || jsonb_build_object('ended_at', preauth._time(at)));
+end
+$$;
+comment on function preauth_api.delete_raise(text, text, text, text) is 'Ends a temporary raise before its time.';
 
 -- 050_api/expire_due.sql
 create function preauth_api.expire_due(max_count integer default 100) returns integer
@@ -6274,23 +8215,36 @@ comment on function preauth_api.my_balance() is
 
 -- 050_api/my_reservations.sql
 create function preauth_api.my_reservations(max_count integer default 50, cursor text default null) returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 declare
-  account_id text := preauth._claimed_account();
+  claimed text := preauth._claimed_account();
   errors jsonb := preauth._page_errors(max_count, cursor);
+  before record;
 begin
-  if account_id is null then
+  if claimed is null then
     return preauth._answered(preauth._problem('forbidden', 'The token names no account.'));
   end if;
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
   end if;
-  return preauth._answered(preauth._my_reservations(account_id, max_count, cursor));
+  select * into before from preauth._read_cursor(cursor);
+  return preauth._answered(preauth._page(
+    array_agg(preauth._decision_json(r, preauth._now()) order by r.created_at desc, r.request_id desc),
+    array_agg(preauth._cursor(r.created_at, r.request_id, r.account_id) order by r.created_at desc, r.request_id desc), max_count))
+  from (
+    select x.*
+    from preauth.reservation as x
+    where x.account_id || '' = claimed and x.created_at <= before.at
+      and (x.created_at, x.request_id) < (before.at, before.first_key)
+    order by x.created_at desc, x.request_id desc
+    limit max_count + 1
+  ) as r;
 end
 $$;
 comment on function preauth_api.my_reservations(integer, text) is
-  'What the account that the caller''s JWT names has asked for, newest first: {account_id, reservations, next_cursor}. max_count: 1 to 500. cursor: the next_cursor of the page before. 403 forbidden without an account.';
+  'What the account that the caller''s JWT names has asked for, newest first: {items, next_cursor}. max_count: 1 to 500. cursor: the next_cursor of the page before. 403 forbidden without an account.';
 
 -- 050_api/plan.sql
 create function preauth_api.plan(plan_id text) returns jsonb
@@ -6301,6 +8255,21 @@ begin
 end
 $$;
 comment on function preauth_api.plan(text) is 'A plan with its live budgets.';
+
+-- 050_api/preview_budget.sql
+create function preauth_api.preview_budget(body jsonb) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  errors jsonb := preauth._budget_errors('', body);
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  return preauth._answered(preauth._budget_json(preauth._budget_row(null, null, body)));
+end
+$$;
+comment on function preauth_api.preview_budget(jsonb) is 'A budget as it would be read back, its defaults written out, or what is malformed in it; nothing is written.';
 
 -- 050_api/price_table.sql
 create function preauth_api.price_table(price_table_id bigint) returns jsonb
@@ -6319,20 +8288,20 @@ create function preauth_api.price_tables(model text default null, at timestamptz
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return preauth._answered((
+  return (
     select coalesce(jsonb_agg(preauth._price_table_json(t) order by t.name, t.unit, t.effective_from desc), '[]')
     from preauth.price_table as t
     where (price_tables.model is null or t.name = price_tables.model)
       and (price_tables.at is null or t.effective_from <= price_tables.at and not exists (
         select from preauth.price_table as later
-        where later.name = t.name and later.unit = t.unit and later.effective_from > t.effective_from and later.effective_from <= price_tables.at))));
+        where later.name = t.name and later.unit = t.unit and later.effective_from > t.effective_from and later.effective_from <= price_tables.at)));
 end
 $$;
 comment on function preauth_api.price_tables(text, timestamptz) is
   'Published price tables and aliases by name, the newest first. model: the name, exactly (model:variant for a variant); null: all. at: only what is in effect then; null: every version, future ones too.';
 
 -- 050_api/publish_price_table.sql
-create function preauth_api.publish_price_table(body jsonb default null, actor text default null) returns jsonb
+create function preauth_api.publish_price_table(body jsonb, actor text default null) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -6359,13 +8328,13 @@ begin
   end if;
   if before.tiers = tiers and (before.effective_from = effective_from or body ->> 'effective_from' is null) then
     perform preauth._open_aliases(body, name, unit, effective_from, actor);
-    return preauth._answered(preauth._price_table_json(before) || '{"replayed": true}');
+    return preauth._price_table_json(before) || '{"replayed": true}';
   end if;
   made := preauth._insert_price_table(body, name, unit, effective_from, tiers, actor);
   perform preauth._open_aliases(body, name, unit, effective_from, actor);
   perform preauth._log_change(actor, 'price_table', name, case when before.name is not null then preauth._price_table_json(before) end,
     preauth._price_table_json(made), body ->> 'reason');
-  return preauth._answered(preauth._price_table_json(made) || '{"replayed": false}');
+  return preauth._price_table_json(made) || '{"replayed": false}';
 end
 $$;
 comment on function preauth_api.publish_price_table(jsonb, text) is
@@ -6380,6 +8349,7 @@ declare
   problem jsonb;
   before jsonb;
   wanted jsonb;
+  at timestamptz;
 begin
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
@@ -6391,6 +8361,7 @@ begin
   if problem is not null then
     return preauth._answered(problem);
   end if;
+  at := preauth._begin_change(array[account_id], array[body ->> 'plan_id'], array['max_open_holds']);
   before := preauth._account_json(account_id);
   wanted := coalesce(before, '{"time_zone": "UTC", "status": "active"}') || body;
   insert into preauth.account (account_id, path, time_zone, status, created_at)
@@ -6400,16 +8371,19 @@ begin
     perform preauth._move_account(account_id, wanted ->> 'parent_id');
   end if;
   update preauth.account as a
-  set plan_id = wanted ->> 'plan_id', time_zone = coalesce(wanted ->> 'time_zone', 'UTC'), cycle_anchor = (wanted ->> 'cycle_anchor')::date,
+  set time_zone = coalesce(wanted ->> 'time_zone', 'UTC'), cycle_anchor = (wanted ->> 'cycle_anchor')::date,
     status = wanted ->> 'status', max_open_holds = (wanted ->> 'max_open_holds')::integer
   where a.account_id = put_account.account_id;
+  if body ? 'plan_id' then
+    perform preauth._change_plan(account_id, body ->> 'plan_id', 'now', at, actor, body ->> 'reason');
+  end if;
   perform preauth._put_max_open_holds(account_id, (wanted ->> 'max_open_holds')::integer, actor, body ->> 'reason');
   perform preauth._log_change(actor, 'account', account_id, before, preauth._account_json(account_id), body ->> 'reason');
   return preauth._answered(preauth._account_json(account_id));
 end
 $$;
 comment on function preauth_api.put_account(text, jsonb, text) is
-  'Makes an account or changes it. body: {plan_id, parent_id, time_zone, cycle_anchor, status, max_open_holds, reason}; what is left out stays as it is, null clears. Returns the account, or a problem with nothing written.';
+  'Makes an account or changes it. body: {plan_id, parent_id, time_zone, cycle_anchor, status, max_open_holds, reason}; what is left out stays as it is, null clears. Another plan_id applies at once, as by switch_plan. Returns the account, or a problem with nothing written.';
 
 -- 050_api/put_budget.sql
 create function preauth_api.put_budget(account_id text, name text, body jsonb, actor text default null) returns jsonb
@@ -6418,6 +8392,8 @@ as $$
 declare
   budget jsonb := case when jsonb_typeof(body) = 'object' then body - array['apply', 'reason'] || jsonb_build_object('name', put_budget.name) end;
   errors jsonb := preauth._budget_errors('', budget);
+  after jsonb;
+  at timestamptz;
 begin
   if budget is not null then
     errors := errors || preauth._change_body_errors(body);
@@ -6428,16 +8404,17 @@ begin
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
   end if;
-  perform preauth._lock_configuration();
-  perform from preauth.account as a where a.account_id = put_budget.account_id for no key update;
-  if not found then
+  at := preauth._begin_change(array[account_id], null, array[put_budget.name]);
+  if not exists (select from preauth.account as a where a.account_id = put_budget.account_id) then
     return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', put_budget.account_id)));
   end if;
-  return preauth._answered(preauth._put_budget(null, account_id, budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason'));
+  after := preauth._put_budget(null, account_id, budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason');
+  perform preauth._take_up(account_id, coalesce(body ->> 'apply', 'now'), at, actor, body ->> 'reason');
+  return preauth._answered(after);
 end
 $$;
 comment on function preauth_api.put_budget(text, text, jsonb, text) is
-  'Makes or changes an account''s own budget. body: a budget without name, and apply (now, default, or next_window) and reason. Returns the budget, or a problem with nothing written.';
+  'Makes or changes an account''s own budget. body: a budget without name, and apply (now, default, or next_window) and reason. Where it replaces a budget of the plan that counts the same, it takes up its current window. Returns the budget, or a problem with nothing written.';
 
 -- 050_api/put_plan.sql
 create function preauth_api.put_plan(plan_id text, body jsonb, actor text default null) returns jsonb
@@ -6471,6 +8448,37 @@ $$;
 comment on function preauth_api.put_plan(text, jsonb, text) is
   'Makes a plan or replaces its budgets. body: {budgets, unpriced: refuse (default) or count_only, apply: now (default) or next_window, reason}. Budgets left out are retired. Returns the plan, or a problem with nothing written.';
 
+-- 050_api/put_raise.sql
+create function preauth_api.put_raise(account_id text, name text, body jsonb, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  errors jsonb := preauth._raise_errors(body, preauth._now());
+  before jsonb;
+  at timestamptz;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  at := preauth._begin_change(array[account_id], null);
+  if not exists (
+    select from preauth._budgets_of(array[account_id], at) as b where (b.budget).name = put_raise.name and (b.budget).unit <> 'open_holds') then
+    return preauth._answered(preauth._no_budget_applies(account_id, name));
+  end if;
+  -- routes that were worked out before do not know when the raise ends
+  update preauth.configuration set version = version + 1;
+  before := preauth._raise_json(account_id, name);
+  insert into preauth.limit_raise (account_id, name, amount, expires_at, created_at)
+  values (put_raise.account_id, put_raise.name, (body ->> 'amount')::bigint, (body ->> 'expires_at')::timestamptz, at)
+  on conflict on constraint limit_raise_pkey do update set amount = excluded.amount, expires_at = excluded.expires_at;
+  perform preauth._raise_window(account_id, name, (body ->> 'amount')::bigint, (body ->> 'expires_at')::timestamptz, at, actor, body ->> 'reason');
+  perform preauth._log_change(actor, 'limit_raise', account_id || '/' || name, before, preauth._raise_json(account_id, name), body ->> 'reason');
+  return preauth._answered(preauth._raise_json(account_id, name));
+end
+$$;
+comment on function preauth_api.put_raise(text, text, jsonb, text) is
+  'Raises the limit of an account''s budget, its own or its plan''s, until an instant: the current window and those made until then have so much more. body: {amount in the budget''s unit, expires_at, reason}. It ends by itself at the very instant. One raise a budget: another replaces it. Returns it, or a problem with nothing written.';
+
 -- 050_api/release.sql
 create function preauth_api.release(
   request_id text default null,
@@ -6503,7 +8511,7 @@ comment on function preauth_api.release_many(jsonb, text[], text[]) is
 
 -- 050_api/rerate.sql
 create function preauth_api.rerate(
-  wrong_table bigint default null, right_table bigint default null, since timestamptz default null, until timestamptz default null,
+  wrong_table bigint, right_table bigint, since timestamptz, until timestamptz,
   confirm boolean default false, reason text default null, actor text default null) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -6533,8 +8541,8 @@ begin
   if coalesce(confirm, false) then
     perform preauth._write_reratings(reratings, wrong_table, right_table, tariff.unit, actor, reason);
   end if;
-  return preauth._answered(jsonb_build_object('wrong_table', wrong_table, 'right_table', right_table, 'unit', tariff.unit, 'since', preauth._time(since),
-    'until', preauth._time(until), 'confirmed', coalesce(confirm, false)) || preauth._rerate_summary(reratings));
+  return jsonb_build_object('wrong_table', wrong_table, 'right_table', right_table, 'unit', tariff.unit, 'since', preauth._time(since),
+    'until', preauth._time(until), 'confirmed', coalesce(confirm, false)) || preauth._rerate_summary(reratings);
 end
 $$;
 comment on function preauth_api.rerate(bigint, bigint, timestamptz, timestamptz, boolean, text, text) is
@@ -6598,6 +8606,17 @@ end
 $$;
 comment on function preauth_api.reserve_many(jsonb, text[], text[]) is
   'Many reserve calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
+
+-- 050_api/reset.sql
+create function preauth_api.reset(account_id text, body jsonb, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._answered(preauth._correct('reset', account_id, body, actor));
+end
+$$;
+comment on function preauth_api.reset(text, jsonb, text) is
+  'Adjusts a window of an account to nothing settled; what is held stays held. body: {budget, reason, window: its key (the current one if left out), idempotency_key (optional: with it, a retry moves nothing)}. Returns the window''s figures and the amount, or a problem with nothing written.';
 
 -- 050_api/resolve.sql
 create function preauth_api.resolve(
@@ -6694,6 +8713,42 @@ $$;
 comment on function preauth_api.settle_many(jsonb, text[], text[]) is
   'Many settle calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
+-- 050_api/switch_plan.sql
+create function preauth_api.switch_plan(account_id text, body jsonb, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  errors jsonb := preauth._switch_errors(body, preauth._now());
+  before jsonb;
+  begins_at timestamptz;
+  at timestamptz;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  if not exists (select from preauth.plan as p where p.plan_id = body ->> 'plan_id') then
+    return preauth._answered(preauth._problem('reference_unknown', format('There is no plan %s.', body ->> 'plan_id'), '{"field": "plan_id"}'));
+  end if;
+  at := preauth._begin_change(array[account_id], array[body ->> 'plan_id']);
+  before := preauth._account_json(account_id);
+  if before is null then
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', account_id)));
+  end if;
+  begins_at := coalesce((body ->> 'at')::timestamptz, case body ->> 'apply' when 'next_window' then preauth._plan_period_end(account_id, at) end);
+  if begins_at > at then
+    update preauth.account as a
+    set next_plan_id = body ->> 'plan_id', plan_changes_at = begins_at, plan_change_reason = body ->> 'reason'
+    where a.account_id = switch_plan.account_id;
+  else
+    perform preauth._change_plan(account_id, body ->> 'plan_id', coalesce(body ->> 'apply', 'now'), at, actor, body ->> 'reason');
+  end if;
+  perform preauth._log_change(actor, 'account', account_id, before, preauth._account_json(account_id), body ->> 'reason');
+  return preauth._answered(preauth._account_json(account_id));
+end
+$$;
+comment on function preauth_api.switch_plan(text, jsonb, text) is
+  'Puts an account under another plan. body: {plan_id, apply: now (default) or next_window, or at: an instant to come, reason}. next_window: when the longest current window of its plan ends. What is spent and held in the window of a budget that the new plan has too (same name, unit, window and model) goes on counting. Returns the account, or a problem with nothing written.';
+
 -- 050_api/verify.sql
 create function preauth_api.verify() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
@@ -6701,6 +8756,8 @@ as $$
 begin
   return query
     select * from preauth._verify_windows()
+    union all select * from preauth._verify_slices()
+    union all select * from preauth._verify_alerts()
     union all select * from preauth._verify_admissions()
     union all select * from preauth._verify_reservations()
     union all select * from preauth._verify_lines()
@@ -6716,8 +8773,66 @@ comment on function preauth_api.verify() is 'Recomputes the whole ledger from it
 create trigger account_changed after update on preauth.account for each statement execute function preauth._raise_version();
 create trigger budget_changed after insert or update or delete on preauth.budget for each statement execute function preauth._raise_version();
 
+-- 060_views/decisions.sql
+-- Views read as their owner, but call functions as whoever reads: so none of the private ones here.
+create view preauth_api.decisions as
+select
+  r.created_at, r.request_id, r.account_id, r.call,
+  case when r.denial is null then 'authorized' else 'denied' end as decision,
+  case
+    when r.state in ('authorized', 'cancellation_requested') and r.expires_at <= pg_catalog.clock_timestamp() then
+      case r.on_expiry when 'keep' then 'unknown' when 'charge' then 'settled' else 'lapsed' end
+    else r.state
+  end as state,
+  r.denial ->> 'reason' as reason,
+  r.denial ->> 'budget' as budget,
+  r.denial ->> 'scope' as scope,
+  r.denial ->> 'window' as window_key,
+  r.denial ->> 'unit' as unit,
+  (r.denial ->> 'required')::bigint as required,
+  (r.denial ->> 'available')::bigint as available,
+  coalesce(r.model, r.body ->> 'model') as model,
+  case when r.option_no = 0 then r.body else r.body -> 'alternatives' -> (r.option_no - 1) end -> 'amounts' as amounts,
+  r.closure -> 'amounts' as settled_amounts,
+  r.expires_at, r.body ->> 'session_id' as session_id, r.body -> 'labels' as labels, r.actor
+from preauth.reservation as r;
+comment on view preauth_api.decisions is 'Every decision with what was asked. budget to available: of a denial, in its unit; amounts and settled_amounts: {unit: amount}.';
+
+-- 060_views/holds.sql
+create view preauth_api.holds as
+select
+  r.created_at, l.request_id, l.account_id, l.position, b.name as budget, w.account_id as scope, b.unit, w.window_key, l.window_id,
+  case when l.lapses_at <= pg_catalog.clock_timestamp() then 'lapsed' else l.state end as state,
+  l.amount, l.settled_amount, l.available_after, l.lapses_at
+from preauth.hold_line as l
+join preauth.reservation as r on r.request_id = l.request_id and r.account_id = l.account_id
+join preauth.budget_window as w on w.window_id = l.window_id
+join preauth.budget as b on b.budget_id = w.budget_id;
+comment on view preauth_api.holds is 'What reservations hold or have settled, a row for each budget window, in its unit. available_after: what was left just after the hold.';
+
+-- 060_views/spend.sql
+create view preauth_api.spend as
+select
+  u.occurred_at, u.event_id, u.account_id, u.request_id, u.kind, a.key as unit, a.value::text::bigint as amount,
+  (u.overage ->> a.key)::bigint as overage, coalesce(r.model, r.body ->> 'model') as model, r.body -> 'labels' as labels,
+  u.outcome, u.provider_request_id, u.window_id, u.actor, u.reason
+from preauth.usage_event as u
+left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id and u.window_id is null
+cross join lateral pg_catalog.jsonb_each(u.amounts) as a
+where u.kind <> 'limit_changed';
+comment on view preauth_api.spend is 'Every amount that was spent, and every adjustment, a row for each unit. overage: how much of it was above the hold.';
+
+-- 060_views/windows.sql
+create view preauth_api.windows as
+select
+  w.window_id, w.account_id, b.owner, b.name as budget, b.unit, b.model, b.enforcement, w.window_key, w.starts_at, w.ends_at, w.time_zone,
+  w.limit_amount, w.settled, w.reserved, w.limit_amount - w.settled - w.reserved as available
+from preauth.budget_window as w
+join preauth.budget as b on b.budget_id = w.budget_id;
+comment on view preauth_api.windows is 'Every budget window there has been, with its figures in the budget''s unit. Leases that have lapsed count in reserved until they are given back.';
+
 -- 090_grants.sql
 select preauth._lock_down();
 
-insert into preauth.alembic_version (version_num) values ('0004');
+insert into preauth.alembic_version (version_num) values ('0007');
 commit;

@@ -6738,4 +6738,4738 @@ $revision_0004$;
   end if;
 end
 $upgrade$;
+
+do $upgrade$
+begin
+  if (select v.version_num from preauth.alembic_version as v) = '0004' then
+    execute $revision_0005$
+-- changes that forget nothing
+
+create table preauth.limit_raise (
+  account_id text not null,
+  name text not null,
+  amount bigint not null,
+  expires_at timestamptz not null,
+  created_at timestamptz not null,
+  constraint limit_raise_pkey primary key (account_id, name),
+  constraint limit_raise_account_exists foreign key (account_id) references preauth.account (account_id),
+  constraint limit_raise_amount_range check (amount between 1 and 9007199254740991)
+);
+alter table preauth.limit_raise enable row level security;
+comment on table preauth.limit_raise is 'Temporary raises: until expires_at, each window of the account''s budget of that name has so much more.';
+comment on column preauth.limit_raise.account_id is 'The account.';
+comment on column preauth.limit_raise.name is 'The budget''s name, whether the budget is the account''s own or its plan''s.';
+comment on column preauth.limit_raise.amount is 'How much is added to the limit, in the budget''s unit.';
+comment on column preauth.limit_raise.expires_at is 'When it ends, by itself.';
+comment on column preauth.limit_raise.created_at is 'When it was put.';
+create table preauth.correction (
+  account_id text not null,
+  idempotency_key text not null,
+  body jsonb not null,
+  reply jsonb not null,
+  corrected_at timestamptz not null,
+  constraint correction_pkey primary key (account_id, idempotency_key)
+);
+alter table preauth.correction enable row level security;
+comment on table preauth.correction is 'Adjustments and resets by the caller''s key: sent again, each is answered as before and moves nothing.';
+comment on column preauth.correction.account_id is 'The account whose window was corrected.';
+comment on column preauth.correction.idempotency_key is 'The caller''s key, unique within the account; also the request_id of the adjustment''s usage event.';
+comment on column preauth.correction.body is 'The request with its call: a second one with the same key must equal it.';
+comment on column preauth.correction.reply is 'What was answered.';
+comment on column preauth.correction.corrected_at is 'When.';
+
+alter table preauth.change_log drop constraint change_log_subject_known;
+
+drop function preauth._current_window(scope text, budget_id bigint, at timestamp with time zone);
+
+drop function preauth._budgets_of(path text[]);
+
+drop function preauth._balance_window(scope text, zone text, budget preauth.budget, show_level boolean, at timestamp with time zone);
+
+drop function preauth._applicable_budgets(path text[], model text);
+
+alter table preauth.account add column next_plan_id text;
+
+alter table preauth.account add column plan_changes_at timestamp with time zone;
+
+alter table preauth.account add column plan_change_reason text;
+
+alter table preauth.budget_window add column rolled_over bigint default 0 not null;
+
+alter table preauth.budget add column rollover jsonb;
+
+alter table preauth.budget_window add column raised bigint default 0 not null;
+
+alter table preauth.budget_window add column raised_until timestamp with time zone;
+
+CREATE OR REPLACE FUNCTION preauth._account_json(account_id text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object('account_id', a.account_id, 'plan_id', a.plan_id, 'parent_id', a.parent_id, 'path', a.path, 'time_zone', a.time_zone,
+    'cycle_anchor', a.cycle_anchor, 'status', a.status, 'max_open_holds', a.max_open_holds, 'created_at', preauth._time(a.created_at))
+    || case when a.plan_changes_at is not null
+      then jsonb_build_object('next_plan_id', a.next_plan_id, 'plan_changes_at', preauth._time(a.plan_changes_at)) else '{}' end
+  from preauth.account as a where a.account_id = _account_json.account_id
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._applicable_budgets(path text[], model text, at timestamp with time zone)
+ RETURNS TABLE(place bigint, scope text, depth integer, zone text, budget preauth.budget, counter_id bigint)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select
+    row_number() over (order by b.step, (b.budget).model is null, (b.budget).unit = 'open_holds', (b.budget).name),
+    b.scope, b.depth, b.zone, b.budget, b.counter_id
+  from preauth._budgets_of(path, at) as b
+  where (b.budget).model is null or (b.budget).model = _applicable_budgets.model
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._balance_window(scope text, zone text, budget preauth.budget, counter_id bigint, show_level boolean, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  w preauth.budget_window;
+  lapsed bigint;
+begin
+  select x.* into w from preauth._current_window(scope, counter_id, at) as c join preauth.budget_window as x on x.window_id = c.window_id;
+  if w.window_id is null then
+    w.reserved := 0;
+    w.time_zone := zone;
+    select b.window_key, b.starts_at, b.ends_at into w.window_key, w.starts_at, w.ends_at
+    from preauth._next_window(scope, counter_id, budget.window_policy, zone, at) as b;
+    select o.limit_amount, o.settled into w.limit_amount, w.settled
+    from preauth._opening(scope, counter_id, budget, zone, w.starts_at, w.ends_at, at) as o;
+    if budget.window_policy ->> 'kind' = 'fixed' then
+      w.window_key := null;
+      w.starts_at := null;
+      w.ends_at := null;
+    end if;
+  else
+    w.limit_amount := preauth._limit_at(w, budget, at);
+  end if;
+  select coalesce(sum(l.amount), 0) into lapsed from preauth.hold_line as l where l.window_id = w.window_id and l.lapses_at <= at;
+  return jsonb_build_object(
+      'budget', budget.name, 'scope', scope, 'unit', budget.unit, 'model', budget.model, 'window', w.window_key, 'enforcement', budget.enforcement,
+      'limit', w.limit_amount, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at),
+      'resets_at', preauth._time(w.ends_at), 'time_zone', w.time_zone)
+    || case when show_level then jsonb_build_object(
+      'settled', w.settled, 'reserved', w.reserved - lapsed, 'available', w.limit_amount - w.settled - (w.reserved - lapsed)) else '{}' end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._begin_change(account_ids text[], plan_ids text[], names text[] DEFAULT NULL::text[], window_key text DEFAULT NULL::text)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+AS $function$
+declare
+  at timestamptz;
+begin
+  perform preauth._lock_configuration();
+  perform from preauth.account as a where a.account_id = any (account_ids) order by a.account_id for no key update;
+  at := preauth._now();
+  perform from preauth.budget as b
+  where b.retired_at is null and b.owner in (select o.owner from preauth._owners_of(account_ids, plan_ids) as o)
+  order by b.budget_id
+  for share;
+  perform preauth._lock_windows(array(
+    select distinct k.window_id from unnest(account_ids) as a (account_id) cross join lateral preauth._kindred_windows(a.account_id, plan_ids, names, window_key, at) as k));
+  perform preauth._write_plan_changes(account_ids, at);
+  return at;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._budget_at(w preauth.budget_window, at timestamp with time zone)
+ RETURNS preauth.budget
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  budget preauth.budget;
+  following preauth.budget;
+begin
+  select b.* into strict budget from preauth.budget as b where b.budget_id = w.budget_id;
+  select b.* into following
+  from preauth.account as a
+  join preauth.budget as b on b.owner = 'plan:' || a.next_plan_id and b.name = budget.name and b.retired_at is null
+  where a.account_id = w.account_id and a.plan_changes_at <= at and budget.plan_id is not null and preauth._counts_alike(b, budget);
+  return case when following.budget_id is not null then following else budget end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._budget_checks(body jsonb)
+ RETURNS TABLE(place integer, field text, message text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select 0, f.name, 'is not a field of a budget'
+  from jsonb_object_keys(body - array['name', 'unit', 'window', 'limit_amount', 'model', 'enforcement', 'overdraft_amount', 'overage', 'on_expiry', 'rollover']) as f (name)
+  union all
+  select 1, f.name, 'is required' from unnest(array['name', 'unit', 'window', 'limit_amount']) as f (name) where not body ? f.name
+  union all
+  select 2, r.field, r.message from preauth._rollover_checks(body) as r
+  union all
+  values
+    (2, 'name', case when body ? 'name' and (jsonb_typeof(body -> 'name') <> 'string' or not preauth._is_name(body ->> 'name', 64) or body ->> 'name' = 'max_open_holds')
+      then 'must be 1 to 64 characters, a-z first, then a-z 0-9 _ . -, and not max_open_holds' end),
+    (2, 'unit', case when body ? 'unit' and (jsonb_typeof(body -> 'unit') <> 'string' or not preauth._is_unit(body ->> 'unit') or body ->> 'unit' = 'open_holds')
+      then 'must be 1 to 32 characters, a-z first, then a-z 0-9 _, and not open_holds' end),
+    (2, 'limit_amount', case when body ->> 'limit_amount' is not null and not preauth._is_amount(body -> 'limit_amount')
+      then 'must be a whole number from 0 to 9007199254740991, or null for unlimited' end),
+    (2, 'model', case when body ->> 'model' is not null then preauth._value_error('id', body -> 'model') end),
+    (2, 'enforcement', case when body ->> 'enforcement' is not null and body -> 'enforcement' not in ('"hard"', '"soft"', '"observe"') then 'must be hard, soft or observe' end),
+    (2, 'overage', case when body ->> 'overage' is not null and body -> 'overage' not in ('"charge"', '"reject"') then 'must be charge or reject' end),
+    (2, 'on_expiry', case when body ->> 'on_expiry' is not null and body -> 'on_expiry' not in ('"keep"', '"release"', '"charge"') then 'must be keep, release or charge' end),
+    (2, 'overdraft_amount', case when body ->> 'overdraft_amount' is null then null
+      when not preauth._is_amount(body -> 'overdraft_amount') then 'must be a whole number from 0 to 9007199254740991'
+      when coalesce(body ->> 'enforcement', 'hard') <> 'soft' and body -> 'overdraft_amount' <> '0' then 'is only for a soft budget' end)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._budget_json(budget preauth.budget)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object('name', budget.name, 'unit', budget.unit, 'window', budget.window_policy, 'limit_amount', budget.limit_amount,
+    'model', budget.model, 'enforcement', budget.enforcement, 'overdraft_amount', budget.overdraft_amount,
+    'overage', budget.overage, 'on_expiry', budget.on_expiry)
+    || case when budget.rollover is not null then jsonb_build_object('rollover', budget.rollover) else '{}' end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._budget_row(plan_id text, account_id text, body jsonb)
+ RETURNS preauth.budget
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select b from jsonb_populate_record(null::preauth.budget, jsonb_build_object(
+    'plan_id', plan_id, 'account_id', account_id, 'name', body -> 'name', 'unit', body -> 'unit', 'window_policy', preauth._window_policy(body -> 'window'),
+    'limit_amount', body -> 'limit_amount', 'model', body -> 'model', 'enforcement', coalesce(body ->> 'enforcement', 'hard'),
+    'overdraft_amount', coalesce((body ->> 'overdraft_amount')::bigint, 0), 'overage', coalesce(body ->> 'overage', 'charge'),
+    'on_expiry', coalesce(body ->> 'on_expiry', 'keep'), 'rollover', preauth._rollover(body -> 'rollover'))) as b
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._budgets_of(path text[], at timestamp with time zone)
+ RETURNS TABLE(step bigint, scope text, depth integer, zone text, budget preauth.budget, counter_id bigint)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select step.ordinality, holder.account_id, cardinality(holder.path), holder.time_zone, b,
+    case when holder.plan_changes_at <= at and b.plan_id is not null then coalesce((
+      select former.budget_id from preauth.budget as former
+      where former.owner = 'plan:' || holder.plan_id and former.name = b.name and former.retired_at is null and preauth._counts_alike(former, b)), b.budget_id)
+    else b.budget_id end
+  from unnest(path) with ordinality as step (account_id, ordinality)
+  join preauth.account as holder on holder.account_id = step.account_id
+  join preauth.budget as b
+    on b.owner in ('account:' || holder.account_id, 'plan:' || preauth._plan_at(holder, at)) and b.retired_at is null
+  where not (b.plan_id is not null and exists (
+    select from preauth.budget as own
+    where own.owner = 'account:' || holder.account_id and own.name = b.name and own.retired_at is null))
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._carried_over(scope text, counter_id bigint, budget preauth.budget, zone text, starts_at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  most constant bigint := (budget.rollover ->> 'max')::bigint;
+  previous preauth.budget_window;
+  carried bigint;
+  passed timestamptz;
+begin
+  select w.* into previous from preauth.budget_window as w
+  where w.account_id = scope and w.budget_id = counter_id and w.ends_at <= _carried_over.starts_at
+  order by w.starts_at desc limit 1;
+  if previous.limit_amount is null or budget.limit_amount is null then
+    return 0;
+  end if;
+  carried := preauth._left_over(previous, budget.rollover);
+  passed := previous.ends_at;
+  -- a period in which nothing was spent has no window, and leaves its whole limit
+  while passed < starts_at and carried < most and budget.limit_amount > 0 and budget.window_policy ->> 'kind' <> 'fixed' loop
+    carried := least(carried + budget.limit_amount, most);
+    select b.ends_at into passed from preauth._window_bounds(budget.window_policy, zone, passed) as b;
+  end loop;
+  return carried;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._change_limits(budget_id bigint, limit_amount bigint, actor text, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  at timestamptz := preauth._now();
+begin
+  with changed as (
+    select w.window_id, w.account_id, w.limit_amount as before, preauth._limit_with(w, _change_limits.limit_amount) as after
+    from preauth._lock_windows(array(
+      select c.window_id from preauth.budget_window as c
+      where c.budget_id = _change_limits.budget_id and c.ends_at > at
+        and c.limit_amount is distinct from preauth._limit_with(c, _change_limits.limit_amount))) as w
+    where w.budget_id = _change_limits.budget_id
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select c.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', c.window_id,
+      jsonb_build_object('before', c.before, 'after', c.after), at, coalesce(actor, session_user), reason
+    from changed as c
+  )
+  update preauth.budget_window as w set limit_amount = c.after
+  from changed as c
+  where w.window_id = c.window_id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._change_plan(account_id text, plan_id text, apply text, at timestamp with time zone, actor text, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update preauth.account as a
+  set plan_id = _change_plan.plan_id, next_plan_id = null, plan_changes_at = null, plan_change_reason = null
+  where a.account_id = _change_plan.account_id;
+  perform preauth._take_up(account_id, apply, at, actor, reason);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._correct(call text, account_id text, body jsonb, actor text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  errors jsonb := preauth._correction_errors(call, body);
+  request constant jsonb := jsonb_strip_nulls(body) || jsonb_build_object('call', call);
+  earlier preauth.correction;
+  at timestamptz;
+  target preauth.budget_window;
+  amount bigint;
+begin
+  if errors <> '[]' then
+    return preauth._malformed(errors);
+  end if;
+  at := preauth._begin_change(array[account_id], null, array[body ->> 'budget'], body ->> 'window');
+  if not exists (select from preauth.account as a where a.account_id = _correct.account_id) then
+    return preauth._problem('account_unknown', format('Account %s is not known.', account_id));
+  end if;
+  select c.* into earlier from preauth.correction as c
+  where c.account_id = _correct.account_id and c.idempotency_key = _correct.body ->> 'idempotency_key';
+  if earlier.body is not null then
+    return case when earlier.body = request then earlier.reply || '{"replayed": true}' else preauth._problem('request_id_conflict',
+      format('Correction %s of account %s was another one; nothing was changed.', body ->> 'idempotency_key', account_id),
+      jsonb_build_object('account_id', account_id, 'idempotency_key', body ->> 'idempotency_key')) end;
+  end if;
+  select w.* into target from preauth._lock_windows(array[preauth._window_to_correct(account_id, body ->> 'budget', body ->> 'window', at)]) as w;
+  if target.window_id is null then
+    return preauth._no_window_to_correct(account_id, body);
+  end if;
+  amount := case call when 'reset' then -target.settled else (body ->> 'amount')::bigint end;
+  if abs(target.settled + amount) > preauth._most_counted() then
+    return preauth._problem('amount_out_of_range', format('The window would pass %s.', preauth._most_counted()));
+  end if;
+  return preauth._write_correction(target, amount, request, at, actor);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._correction_errors(call text, body jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
+    select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.place, c.field), '[]') from (
+      select 0, f.name, 'is not a field of ' || case call when 'reset' then 'a reset' else 'an adjustment' end
+      from jsonb_object_keys(body - array['budget', 'window', 'reason', 'idempotency_key'] - case call when 'adjust' then 'amount' else '' end) as f (name)
+      union all
+      select 1, f.name, 'is required'
+      from unnest(array['budget', 'reason'] || case call when 'adjust' then array['amount', 'idempotency_key'] else '{}' end) as f (name)
+      where body ->> f.name is null
+      union all
+      values
+        (2, 'budget', case when body ->> 'budget' is not null and not coalesce(jsonb_typeof(body -> 'budget') = 'string' and preauth._is_name(body ->> 'budget', 64), false)
+          then 'must be a budget''s name' end),
+        (2, 'amount', case when body ->> 'amount' is not null and not preauth._is_signed_amount(body -> 'amount')
+          then 'must be a whole number from -9007199254740991 to 9007199254740991, and not 0' end),
+        (2, 'window', case when body ->> 'window' is not null and not preauth._is_line(body -> 'window', 64) then 'must be a window''s key, such as 2026-09' end),
+        (2, 'reason', case when body ->> 'reason' is not null then preauth._value_error('text', body -> 'reason') end),
+        (2, 'idempotency_key', case when body ->> 'idempotency_key' is not null then preauth._value_error('id', body -> 'idempotency_key') end)
+    ) as c (place, field, message)
+    where c.message is not null) end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._counts_alike(one preauth.budget, other preauth.budget)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$ select (one.name, one.unit, one.window_policy, one.model) is not distinct from (other.name, other.unit, other.window_policy, other.model) $function$;
+
+CREATE OR REPLACE FUNCTION preauth._current_headers(account_id text, model text, at timestamp with time zone)
+ RETURNS json
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select preauth._rate_limit_headers((b.budget).name, l.limit_amount, l.limit_amount - w.settled - w.reserved, w.starts_at, w.ends_at, at)
+  from preauth._applicable_budgets(array[account_id], model, at) as b
+  cross join lateral preauth._current_window(b.scope, b.counter_id, at) as current
+  join preauth.budget_window as w on w.window_id = current.window_id
+  cross join lateral (select preauth._limit_at(w, b.budget, at)) as l (limit_amount)
+  where l.limit_amount is not null
+  order by (l.limit_amount - w.settled - w.reserved)::numeric / greatest(l.limit_amount, 1), (b.budget).name
+  limit 1
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._current_window(scope text, budget_id bigint, at timestamp with time zone)
+ RETURNS TABLE(window_id bigint, starts_at timestamp with time zone, ends_at timestamp with time zone, raised_until timestamp with time zone)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select w.window_id, w.starts_at, w.ends_at, w.raised_until
+  from (
+    select x.window_id, x.starts_at, x.ends_at, x.raised_until
+    from preauth.budget_window as x
+    where x.account_id = scope and x.budget_id = _current_window.budget_id and x.starts_at <= at
+    order by x.starts_at desc
+    limit 1
+  ) as w
+  where w.ends_at > at
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._end_raises(max_count integer, at timestamp with time zone)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  ended bigint[];
+begin
+  with over as (
+    select w.window_id, w.account_id, w.limit_amount, w.raised
+    from preauth._lock_windows(array(
+      select r.window_id from preauth.budget_window as r where r.raised_until <= at order by r.raised_until limit max_count)) as w
+    where w.raised_until <= at
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select o.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', o.window_id,
+      jsonb_build_object('before', o.limit_amount, 'after', o.limit_amount - o.raised), at, 'schedule', 'the raise has ended'
+    from over as o
+  ), lowered as (
+    update preauth.budget_window as w set limit_amount = w.limit_amount - w.raised, raised = 0, raised_until = null
+    from over as o where w.window_id = o.window_id
+    returning w.window_id
+  )
+  select array_agg(l.window_id) into ended from lowered as l;
+  return coalesce(cardinality(ended), 0);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._figures_json(w preauth.budget_window, budget preauth.budget, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object('limit', l.limit_amount, 'settled', w.settled, 'reserved', w.reserved, 'available', l.limit_amount - w.settled - w.reserved)
+  from (select preauth._limit_at(w, budget, at)) as l (limit_amount)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_instant(value jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return coalesce(jsonb_typeof(value) = 'string'
+    and value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$'
+    and isfinite((value #>> '{}')::timestamptz), false);
+exception when datetime_field_overflow or invalid_datetime_format or invalid_time_zone_displacement_value then
+  return false;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_signed_amount(value jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when jsonb_typeof(value) = 'number' and value::text ~ '^-?[0-9]+$' and length(value::text) <= 17
+    then value::text::bigint between -9007199254740991 and 9007199254740991 and value::text::bigint <> 0 else false end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._kindred_windows(account_id text, plan_ids text[], names text[], window_key text, at timestamp with time zone)
+ RETURNS TABLE(window_id bigint)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select c.window_id
+  from (
+    select live.name
+    from preauth._owners_of(array[account_id], plan_ids) as o
+    join preauth.budget as live on live.owner = o.owner and live.retired_at is null
+    union
+    select unnest(names)
+  ) as n
+  join preauth.budget as kin on kin.name = n.name and (kin.account_id = _kindred_windows.account_id or kin.plan_id is not null)
+  cross join lateral (
+    select current.window_id from preauth._current_window(_kindred_windows.account_id, kin.budget_id, at) as current
+    union
+    select w.window_id from preauth.budget_window as w
+    where w.account_id = _kindred_windows.account_id and w.budget_id = kin.budget_id and w.window_key = _kindred_windows.window_key
+  ) as c
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._left_over(w preauth.budget_window, rollover jsonb)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case
+    when w.settled + w.reserved > w.limit_amount and (rollover ->> 'overspend')::boolean then w.limit_amount - w.settled - w.reserved
+    else least(greatest(w.limit_amount - w.raised - w.settled - w.reserved, 0), (rollover ->> 'max')::bigint)
+  end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._limit_at(w preauth.budget_window, budget preauth.budget, at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when w.budget_id = budget.budget_id then w.limit_amount else preauth._limit_with(w, budget.limit_amount) end
+    - case when w.raised_until <= at then w.raised else 0 end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._limit_with(w preauth.budget_window, limit_amount bigint)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+AS $function$ select case when limit_amount is not null then least(limit_amount + w.rolled_over + w.raised, 9007199254740991) end $function$;
+
+CREATE OR REPLACE FUNCTION preauth._lock_plan_windows(plan_id text, budgets jsonb, apply text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform preauth._lock_windows(array(
+    select w.window_id
+    from jsonb_array_elements(budgets) as n (budget)
+    join preauth.budget as b
+      on b.plan_id = _lock_plan_windows.plan_id and b.name = n.budget ->> 'name'
+    join preauth.budget_window as w on w.budget_id = b.budget_id and w.ends_at > preauth._now()
+    where apply = 'now' and w.limit_amount is distinct from preauth._limit_with(w, (n.budget ->> 'limit_amount')::bigint)
+      or w.overdraft_amount is distinct from
+        case when n.budget ->> 'enforcement' is distinct from 'observe' then coalesce((n.budget ->> 'overdraft_amount')::bigint, 0) end));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lock_slots(routes preauth._route[], OUT slots preauth._slot[], OUT slot_ids bigint[], OUT reserved bigint[])
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  window_ids bigint[] := array[]::bigint[];
+  unseen integer;
+begin
+  for k in 1 .. cardinality(routes) loop
+    window_ids := window_ids || routes[k].window_ids;
+  end loop;
+  select coalesce(array_agg(s.slot), '{}'), coalesce(array_agg(s.window_id), '{}'), coalesce(array_agg(s.reserved), '{}'), count(*) filter (where s.unseen)
+  into slots, slot_ids, reserved, unseen
+  from (
+    select w.window_id, w.reserved, b.budget_id is null as unseen, row(
+      w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount,
+      preauth._capacity(w.limit_amount, w.overdraft_amount), preauth._next_capacity(w, b),
+      w.settled, w.starts_at, w.ends_at, b.on_expiry)::preauth._slot as slot
+    from (
+      select x.* from preauth.budget_window as x
+      where x.window_id = any (window_ids)
+      order by x.depth desc, x.account_id, x.window_id
+      for no key update
+    ) as w
+    left join preauth.budget as b on b.budget_id = w.budget_id
+  ) as s;
+  if unseen > 0 then
+    select again.slots, again.slot_ids, again.reserved into slots, slot_ids, reserved from preauth._lock_slots(routes) as again;
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lock_tallies(window_ids bigint[])
+ RETURNS preauth._tally[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  tallies preauth._tally[] := array(
+    select row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, w.settled, w.reserved, 0, 0)::preauth._tally
+    from (
+      select x.* from preauth.budget_window as x
+      where x.window_id = any (window_ids)
+      order by x.depth desc, x.account_id, x.window_id
+      for no key update
+    ) as w
+    left join preauth.budget as b on b.budget_id = w.budget_id);
+begin
+  for k in 1 .. cardinality(tallies) loop
+    if tallies[k].budget is null then
+      return preauth._lock_tallies(window_ids);
+    end if;
+  end loop;
+  return tallies;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lock_windows(window_ids bigint[])
+ RETURNS SETOF preauth.budget_window
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return query
+    select w.* from preauth.budget_window as w
+    where w.window_id = any (window_ids)
+    order by w.depth desc, w.account_id, w.window_id
+    for no key update;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  with made as (
+    insert into preauth.budget_window
+      (account_id, budget_id, ordinal, depth, window_key, starts_at, ends_at, time_zone,
+       initial_limit_amount, limit_amount, overdraft_amount, settled, rolled_over, raised, raised_until)
+    select m.scope, m.counter_id,
+      1 + coalesce((select max(p.ordinal) from preauth.budget_window as p where p.account_id = m.scope and p.budget_id = m.counter_id), 0),
+      m.depth, bounds.window_key, bounds.starts_at, bounds.ends_at, m.zone,
+      o.limit_amount, o.limit_amount, preauth._overdraft(budgets[m.place]), o.settled, o.rolled_over, o.raised, o.raised_until
+    from unnest(depths, scopes, zones, counter_ids) with ordinality as m (depth, scope, zone, counter_id, place)
+    cross join lateral preauth._next_window(m.scope, m.counter_id, budgets[m.place].window_policy, m.zone, at) as bounds
+    cross join lateral preauth._opening(m.scope, m.counter_id, budgets[m.place], m.zone, bounds.starts_at, bounds.ends_at, at) as o
+    where not exists (select from preauth._current_window(m.scope, m.counter_id, at))
+    order by m.place
+    on conflict do nothing
+    returning *
+  )
+  insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+  select w.account_id, 'rollover:' || w.window_id, 'adjustment', w.window_id, jsonb_build_object(b.unit, w.settled), at, 'rollover',
+    'spent above the limit of the window before'
+  from made as w
+  join preauth.budget as b on b.budget_id = w.budget_id
+  where w.settled <> 0;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._next_capacity(w preauth.budget_window, budget preauth.budget)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when budget.rollover is null and w.raised = 0 then preauth._capacity(budget.limit_amount, preauth._overdraft(budget)) else (
+    select preauth._capacity(budget.limit_amount + greatest(c.carried, 0) + coalesce(r.amount, 0), preauth._overdraft(budget)) - greatest(-c.carried, 0)
+    from (select coalesce(case when budget.rollover is not null then preauth._left_over(w, budget.rollover) end, 0)) as c (carried)
+    left join preauth.limit_raise as r on r.account_id = w.account_id and r.name = budget.name and r.expires_at > w.ends_at)
+  end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._no_budget_applies(account_id text, name text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when exists (select from preauth.account as a where a.account_id = _no_budget_applies.account_id)
+    then preauth._problem('budget_unknown', format('No budget %s applies to account %s.', name, account_id))
+    else preauth._problem('account_unknown', format('Account %s is not known.', account_id)) end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._no_window_to_correct(account_id text, body jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when body ->> 'window' is null
+    then preauth._problem('budget_unknown', format('No budget %s applies to account %s.', body ->> 'budget', account_id))
+    else preauth._problem('window_unknown', format('Budget %s of account %s has no window %s.', body ->> 'budget', account_id, body ->> 'window')) end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._open_windows(account_ids text[], models text[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  locked bigint[];
+begin
+  perform from preauth.account as a
+  where a.account_id in (select m.scope from preauth._unmade(account_ids, models, at) as m)
+  order by a.account_id
+  for share;
+  locked := array(
+    select b.budget_id from preauth.budget as b
+    where b.budget_id in (select (m.budget).budget_id from preauth._unmade(account_ids, models, at) as m)
+    order by b.budget_id
+    for share);
+  perform preauth._make_windows(
+    array_agg(m.depth order by m.depth desc, m.scope, m.counter_id), array_agg(m.scope order by m.depth desc, m.scope, m.counter_id),
+    array_agg(m.zone order by m.depth desc, m.scope, m.counter_id), array_agg(m.budget order by m.depth desc, m.scope, m.counter_id),
+    array_agg(m.counter_id order by m.depth desc, m.scope, m.counter_id), at)
+  from preauth._unmade(account_ids, models, at) as m
+  where (m.budget).budget_id = any (locked);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._opening(scope text, counter_id bigint, budget preauth.budget, zone text, starts_at timestamp with time zone, ends_at timestamp with time zone, at timestamp with time zone, OUT limit_amount bigint, OUT settled bigint, OUT rolled_over bigint, OUT raised bigint, OUT raised_until timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  carried bigint := 0;
+begin
+  raised := 0;
+  if budget.rollover is not null then
+    carried := preauth._carried_over(scope, counter_id, budget, zone, starts_at);
+  end if;
+  rolled_over := greatest(carried, 0);
+  settled := greatest(-carried, 0);
+  limit_amount := case when budget.limit_amount is not null then least(budget.limit_amount + rolled_over, 9007199254740991) end;
+  select least(r.amount, 9007199254740991 - limit_amount), case when r.expires_at < ends_at then r.expires_at end
+  into raised, raised_until
+  from preauth.limit_raise as r
+  where r.account_id = scope and r.name = budget.name and r.expires_at > at and limit_amount is not null;
+  raised := coalesce(raised, 0);
+  limit_amount := limit_amount + raised;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._owners_of(account_ids text[], plan_ids text[])
+ RETURNS TABLE(owner text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select 'account:' || a from unnest(account_ids) as a
+  union
+  select 'plan:' || p from unnest(plan_ids) as p where p is not null
+  union
+  select 'plan:' || p.plan_id
+  from preauth.account as a cross join lateral (values (a.plan_id), (a.next_plan_id)) as p (plan_id)
+  where a.account_id = any (account_ids) and p.plan_id is not null
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._plan_at(account preauth.account, at timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$ select case when account.plan_changes_at <= at then account.next_plan_id else account.plan_id end $function$;
+
+CREATE OR REPLACE FUNCTION preauth._plan_period_end(account_id text, at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select max(coalesce(w.ends_at, n.ends_at))
+  from preauth._budgets_of(array[account_id], at) as b
+  left join lateral preauth._current_window(b.scope, b.counter_id, at) as c on true
+  left join preauth.budget_window as w on w.window_id = c.window_id
+  left join lateral preauth._next_window(b.scope, b.counter_id, (b.budget).window_policy, b.zone, at) as n
+    on c.window_id is null and (b.budget).window_policy ->> 'kind' <> 'fixed'
+  where (b.budget).plan_id is not null and isfinite(coalesce(w.ends_at, n.ends_at))
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._problem(code text, detail text, more jsonb DEFAULT '{}'::jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object(
+    'type', 'https://preauth.dev/problems/' || code,
+    'title', k.title,
+    'status', k.status,
+    'detail', detail) || more
+  from (values
+    ('malformed', 400, 'The request is malformed'),
+    ('forbidden', 403, 'This key may not do that'),
+    ('reservation_unknown', 404, 'No such reservation'),
+    ('account_unknown', 404, 'No such account'),
+    ('plan_unknown', 404, 'No such plan'),
+    ('budget_unknown', 404, 'No such budget'),
+    ('key_unknown', 404, 'No such key'),
+    ('price_table_unknown', 404, 'No such price table'),
+    ('window_unknown', 404, 'No such window'),
+    ('raise_unknown', 404, 'No such raise'),
+    ('request_id_conflict', 409, 'The request_id was used for another request'),
+    ('settlement_conflict', 409, 'It was settled with other usage'),
+    ('settlement_exceeds_hold', 409, 'The usage exceeds the hold'),
+    ('not_authorized', 409, 'The reservation was denied'),
+    ('already_settled', 409, 'The reservation is settled'),
+    ('already_released', 409, 'The reservation was released'),
+    ('hold_lapsed', 409, 'The hold has lapsed'),
+    ('account_id_required', 409, 'The request_id names several reservations'),
+    ('price_table_conflict', 409, 'A published price table never changes'),
+    ('price_missing', 422, 'The model has no price'),
+    ('dimension_unpriced', 422, 'A dimension has no price'),
+    ('dimension_unbounded', 422, 'A dimension has no bound'),
+    ('amount_missing', 422, 'An amount is missing'),
+    ('amount_out_of_range', 422, 'The window cannot count that far'),
+    ('reference_unknown', 422, 'The request names something that does not exist'),
+    ('parent_cycle', 422, 'An account cannot be below itself'),
+    ('account_too_deep', 422, 'The account tree is too deep')
+  ) as k (code, status, title)
+  where k.code = _problem.code
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._put_budget(plan_id text, account_id text, body jsonb, apply text, actor text, reason text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  wanted preauth.budget := preauth._budget_row(plan_id, account_id, body);
+  holder text := coalesce('plan:' || plan_id, 'account:' || account_id);
+  before preauth.budget;
+  after preauth.budget;
+begin
+  select b.* into before from preauth.budget as b where b.owner = holder and b.name = wanted.name and b.retired_at is null for update;
+  if before.budget_id is not null and not preauth._counts_alike(before, wanted) then
+    update preauth.budget as b set retired_at = preauth._now() where b.budget_id = before.budget_id;
+  end if;
+  perform preauth._revive_budget(holder, wanted);
+  insert into preauth.budget
+    (plan_id, account_id, name, unit, window_policy, limit_amount, model, enforcement, overdraft_amount, overage, on_expiry, rollover, created_at)
+  values
+    (plan_id, account_id, wanted.name, wanted.unit, wanted.window_policy, wanted.limit_amount, wanted.model,
+     wanted.enforcement, wanted.overdraft_amount, wanted.overage, wanted.on_expiry, wanted.rollover, preauth._now())
+  on conflict (owner, name) where retired_at is null do update
+    set limit_amount = excluded.limit_amount, enforcement = excluded.enforcement, overdraft_amount = excluded.overdraft_amount,
+      overage = excluded.overage, on_expiry = excluded.on_expiry, rollover = excluded.rollover
+  returning * into after;
+  perform preauth._change_overdraft(after.budget_id, preauth._overdraft(after));
+  if apply = 'now' then
+    perform preauth._change_limits(after.budget_id, after.limit_amount, actor, reason);
+  end if;
+  perform preauth._log_change(actor, 'budget', holder || '/' || after.name,
+    case when before.budget_id is not null then preauth._budget_json(before) end, preauth._budget_json(after), reason);
+  return preauth._budget_json(after);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._raise_errors(body jsonb, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
+    select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.field), '[]') from (
+      select f.name, 'is not a field of a raise' from jsonb_object_keys(body - array['amount', 'expires_at', 'reason']) as f (name)
+      union all
+      select f.name, 'is required' from unnest(array['amount', 'expires_at']) as f (name) where body ->> f.name is null
+      union all
+      values
+        ('amount', case when body ->> 'amount' is not null and (not preauth._is_amount(body -> 'amount') or body -> 'amount' = '0')
+          then 'must be a whole number from 1 to 9007199254740991' end),
+        ('expires_at', case
+          when body ->> 'expires_at' is null then null
+          when not preauth._is_instant(body -> 'expires_at') then 'must be an instant with its offset, such as 2026-10-01T00:00:00Z'
+          when (body ->> 'expires_at')::timestamptz <= _raise_errors.at then 'must be in the future' end)
+    ) as c (field, message)
+    where c.message is not null) || preauth._change_body_errors(body - 'apply') end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._raise_json(account_id text, name text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object('account_id', r.account_id, 'budget', r.name, 'amount', r.amount, 'expires_at', preauth._time(r.expires_at))
+  from preauth.limit_raise as r where r.account_id = _raise_json.account_id and r.name = _raise_json.name
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._raise_window(account_id text, name text, amount bigint, expires_at timestamp with time zone, at timestamp with time zone, actor text, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  with wanted as (
+    select w, l.base + l.raised as after, l.raised
+    from preauth._budgets_of(array[account_id], at) as b
+    cross join lateral preauth._current_window(b.scope, b.counter_id, at) as c
+    join preauth.budget_window as w on w.window_id = c.window_id
+    cross join lateral (select w.limit_amount - w.raised, least(_raise_window.amount, 9007199254740991 - (w.limit_amount - w.raised))) as l (base, raised)
+    where (b.budget).name = _raise_window.name
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select _raise_window.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', (x.w).window_id,
+      jsonb_build_object('before', (x.w).limit_amount, 'after', x.after), at, coalesce(actor, session_user), reason
+    from wanted as x where x.after is distinct from (x.w).limit_amount
+  )
+  update preauth.budget_window as w
+  set limit_amount = x.after, raised = case when x.after is not null then x.raised else 0 end, raised_until = case when x.after is not null and x.raised > 0 and expires_at < w.ends_at then expires_at end
+  from wanted as x
+  where w.window_id = (x.w).window_id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._resolve_round(asks preauth._ask[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  releases preauth._ask[] := array(select a from unnest(asks) as a where a.body ->> 'action' = 'release');
+  settlements preauth._ask[] := array(select a from unnest(asks) as a where a.body ->> 'action' <> 'release');
+  held preauth.reservation[] := preauth._held(asks);
+  answers preauth._answer[] := preauth._settle_round(settlements, preauth._held(settlements), at)
+    || array(select r from preauth._release_round(releases, at) as r);
+begin
+  for k in 1 .. cardinality(asks) loop
+    perform preauth._log_change(asks[k].actor, 'reservation', asks[k].account_id || '/' || asks[k].request_id,
+      jsonb_build_object('state', preauth._state_at(held[k], at)),
+      jsonb_strip_nulls(jsonb_build_object('state', r.body ->> 'state', 'action', asks[k].body -> 'action', 'amounts', r.body::jsonb -> 'amounts')),
+      asks[k].body ->> 'reason')
+    from unnest(answers) as r
+    where r.n = asks[k].n and r.status = 200 and not (r.body ->> 'replayed')::boolean;
+  end loop;
+  return answers;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._revive_budget(holder text, wanted preauth.budget)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update preauth.budget as b set retired_at = null
+  where b.budget_id = (
+      select r.budget_id from preauth.budget as r
+      where r.owner = holder and r.name = wanted.name and r.retired_at is not null and preauth._counts_alike(r, wanted)
+        and r.plan_id is not distinct from wanted.plan_id and r.account_id is not distinct from wanted.account_id
+      order by r.budget_id desc limit 1)
+    and not exists (select from preauth.budget as live where live.owner = holder and live.name = wanted.name and live.retired_at is null);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rollover(value jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$ select case when jsonb_typeof(value) = 'object' then '{"overspend": false}'::jsonb || value end $function$;
+
+CREATE OR REPLACE FUNCTION preauth._rollover_checks(body jsonb)
+ RETURNS TABLE(field text, message text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select c.field, c.message
+  from (select body -> 'rollover') as r (value)
+  cross join lateral (
+    select 'rollover', 'must be an object with max, or null for none' where jsonb_typeof(r.value) <> 'object'
+    union all
+    select 'rollover.' || f.name, 'is not a field of a rollover'
+    from jsonb_object_keys(case when jsonb_typeof(r.value) = 'object' then r.value - array['max', 'overspend'] else '{}' end) as f (name)
+    union all
+    select 'rollover.max', 'must be a whole number from 0 to 9007199254740991'
+    where jsonb_typeof(r.value) = 'object' and not coalesce(preauth._is_amount(r.value -> 'max'), false)
+    union all
+    select 'rollover.overspend', 'must be true or false' where jsonb_typeof(r.value) = 'object' and jsonb_typeof(r.value -> 'overspend') <> 'boolean'
+    union all
+    select 'rollover', 'is only for windows that end: calendar, cycle or fixed'
+    where jsonb_typeof(r.value) = 'object' and body -> 'window' ->> 'kind' in ('lifetime', 'rolling')
+  ) as c (field, message)
+  where r.value is not null and r.value <> 'null'
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._slots_as_of(slots preauth._slot[], at timestamp with time zone)
+ RETURNS preauth._slot[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  found record;
+begin
+  if not exists (select from preauth.account as a where a.plan_changes_at <= at)
+      and not exists (select from preauth.budget_window as w where w.raised_until <= at) then
+    return slots;
+  end if;
+  for k in 1 .. cardinality(slots) loop
+    select w, preauth._budget_at(w, at) as budget into found from preauth.budget_window as w where w.window_id = slots[k].window_id;
+    slots[k].limit_amount := preauth._limit_at(found.w, found.budget, at);
+    slots[k].capacity := preauth._capacity(slots[k].limit_amount, preauth._overdraft(found.budget));
+    slots[k].next_capacity := preauth._next_capacity(found.w, found.budget);
+    slots[k].on_expiry := (found.budget).on_expiry;
+  end loop;
+  return slots;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._switch_errors(body jsonb, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
+    select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.field), '[]') from (
+      select f.name, 'is not a field of a change of plan' from jsonb_object_keys(body - array['plan_id', 'apply', 'at', 'reason']) as f (name)
+      union all
+      values
+        ('plan_id', case when not body ? 'plan_id' then 'is required' else preauth._value_error('id', body -> 'plan_id') end),
+        ('at', case
+          when body ->> 'at' is null then null
+          when not preauth._is_instant(body -> 'at') then 'must be an instant with its offset, such as 2026-10-01T00:00:00Z'
+          when body ->> 'apply' is not null then 'is instead of apply'
+          when (body ->> 'at')::timestamptz <= _switch_errors.at then 'must be in the future' end)
+    ) as c (field, message)
+    where c.message is not null) || preauth._change_body_errors(body) end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._take(asks preauth._ask[])
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  way record;
+  quoted record;
+  locked record;
+  decided record;
+  rulings preauth._ruling[];
+  recorded integer[];
+  at timestamptz;
+begin
+  quoted := preauth._quotes(asks);
+  way := preauth._routes(asks, quoted.quotes, quoted.quote_of);
+  locked := preauth._lock_slots(way.routes);
+  at := preauth._now();
+  if way.worked_out is not null then
+    locked.slots := preauth._slots_as_of(locked.slots, at);
+  end if;
+  decided := preauth._decide(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, locked.slot_ids, at, locked.reserved);
+  rulings := decided.rulings;
+  if cardinality(way.opened) > 0 then
+    perform preauth._close_unused_accounts(way.opened, asks, rulings);
+  end if;
+  if preauth._has_denial(rulings) then
+    rulings := preauth._prove_denials(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, locked.slot_ids, decided.reserved, decided.lines, at, rulings);
+  end if;
+  recorded := preauth._record(asks, quoted.quotes, quoted.quote_of, rulings, decided.lines, locked.slots, at);
+  if way.worked_out is not null and cardinality(recorded) > 0 then
+    perform preauth._keep_routes(way.worked_out, at);
+  end if;
+  return preauth._reserve_answers(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, decided.reserved, rulings, decided.lines, recorded, at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._take_up(account_id text, apply text, at timestamp with time zone, actor text, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  taken bigint[];
+begin
+  with pair as (
+    select distinct on ((e.budget).budget_id) c.window_id, e.budget, former
+    from preauth._budgets_of(array[_take_up.account_id], at) as e
+    join preauth.budget as former
+      on former.name = (e.budget).name and former.budget_id <> (e.budget).budget_id
+      and (former.account_id = _take_up.account_id or former.plan_id is not null) and preauth._counts_alike(former, e.budget)
+    cross join lateral preauth._current_window(_take_up.account_id, former.budget_id, at) as c
+    join preauth.budget_window as w on w.window_id = c.window_id
+    where not exists (
+      select from preauth.budget_window as x
+      where x.account_id = _take_up.account_id and x.budget_id = (e.budget).budget_id and x.starts_at < w.ends_at and x.ends_at > w.starts_at)
+    order by (e.budget).budget_id, c.window_id desc
+  ), moved as (
+    update preauth.budget_window as w
+    set budget_id = (p.budget).budget_id,
+      ordinal = 1 + coalesce((select max(x.ordinal) from preauth.budget_window as x
+                              where x.account_id = _take_up.account_id and x.budget_id = (p.budget).budget_id), 0),
+      limit_amount = case apply when 'now' then preauth._limit_with(w, (p.budget).limit_amount) else w.limit_amount end,
+      overdraft_amount = preauth._overdraft(p.budget)
+    from pair as p
+    join preauth.budget_window as was on was.window_id = p.window_id
+    where w.window_id = p.window_id
+    returning w.window_id, was.limit_amount as before, w.limit_amount as after,
+      (p.former).owner || '/' || (p.former).name as taken_from, (p.budget).owner || '/' || (p.budget).name as taken_by
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select _take_up.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', m.window_id,
+      jsonb_build_object('before', m.before, 'after', m.after, 'from', m.taken_from, 'to', m.taken_by), at, coalesce(actor, session_user), reason
+    from moved as m
+    returning window_id
+  )
+  select array_agg(n.window_id) into taken from noted as n;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._unmade(account_ids text[], models text[], at timestamp with time zone)
+ RETURNS TABLE(depth integer, scope text, zone text, budget preauth.budget, counter_id bigint)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select distinct on (b.depth, b.scope, b.counter_id) b.depth, b.scope, b.zone, b.budget, b.counter_id
+  from unnest(account_ids, models) as r (account_id, model)
+  join preauth.account as leaf on leaf.account_id = r.account_id
+  cross join lateral preauth._applicable_budgets(leaf.path, r.model, at) as b
+  where not exists (select from preauth._current_window(b.scope, b.counter_id, at))
+  order by b.depth desc, b.scope, b.counter_id
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._verify_admissions()
+ RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with undecided as (
+    select u.request_id, u.account_id from preauth.usage_event as u where u.kind in ('late_charge', 'recorded_exception')
+  ), admitted as (
+    select l.window_id, sum(case l.state when 'held' then l.amount else least(l.settled_amount, l.amount) end) as amount
+    from preauth.hold_line as l
+    left join undecided as x on x.request_id = l.request_id and x.account_id = l.account_id
+    where l.state in ('held', 'settled') and x.request_id is null
+    group by l.window_id
+  )
+  select 'hard_window_admitted_within_limit', w.account_id, w.window_id, null::text, '<= ' || w.limit_amount, a.amount::text
+  from admitted as a
+  join preauth.budget_window as w on w.window_id = a.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id and b.enforcement = 'hard'
+  where a.amount > w.limit_amount
+    and not exists (select from preauth.usage_event as u where u.window_id = w.window_id)
+    and not exists (select from preauth.change_log as c
+                    where c.subject = 'budget' and c.subject_id = b.owner || '/' || b.name and c.before ->> 'enforcement' <> 'hard')
+    and not exists (select from preauth.account as x where x.account_id = w.account_id and x.plan_changes_at is not null)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._verify_windows()
+ RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with lines as (
+    select l.window_id,
+      coalesce(sum(l.amount) filter (where l.state = 'held'), 0) as held,
+      coalesce(sum(l.settled_amount), 0) as settled
+    from preauth.hold_line as l group by l.window_id
+  ), corrections as (
+    select u.window_id, sum((u.amounts ->> b.unit)::bigint) filter (where u.kind = 'adjustment') as adjusted,
+      (array_agg(u.amounts -> 'after' order by u.event_id desc) filter (where u.kind = 'limit_changed'))[1] as last_limit
+    from preauth.usage_event as u
+    join preauth.budget_window as w on w.window_id = u.window_id
+    join preauth.budget as b on b.budget_id = w.budget_id
+    group by u.window_id
+  )
+  select c.check_name, w.account_id, w.window_id, null::text, c.expected, c.actual
+  from preauth.budget_window as w
+  join preauth.budget as b on b.budget_id = w.budget_id
+  left join lines as l on l.window_id = w.window_id
+  left join corrections as k on k.window_id = w.window_id
+  cross join lateral (values
+    ('window_reserved_is_sum_of_held_lines', coalesce(l.held, 0)::text, w.reserved::text),
+    ('window_settled_is_sum_of_settled_lines_and_adjustments', (coalesce(l.settled, 0) + coalesce(k.adjusted, 0))::text, w.settled::text),
+    ('window_limit_is_the_initial_one_or_the_last_change', coalesce(k.last_limit, to_jsonb(w.initial_limit_amount), 'null')::text, coalesce(to_jsonb(w.limit_amount), 'null')::text),
+    ('window_overdraft_is_its_budgets', case when b.retired_at is null and w.ends_at > preauth._now() and not exists (
+        select from preauth.account as a where a.account_id = w.account_id and a.plan_changes_at <= preauth._now()) then coalesce(preauth._overdraft(b)::text, 'null') end,
+      coalesce(w.overdraft_amount::text, 'null'))
+  ) as c (check_name, expected, actual)
+  where c.expected <> c.actual
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._window_to_correct(account_id text, budget_name text, window_key text, at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+declare
+  found bigint;
+begin
+  if window_key is not null then
+    select w.window_id into found
+    from preauth.budget as b
+    join preauth.budget_window as w on w.budget_id = b.budget_id and w.account_id = _window_to_correct.account_id and w.window_key = _window_to_correct.window_key
+    where b.name = budget_name and b.unit <> 'open_holds' and (b.account_id = _window_to_correct.account_id or b.plan_id is not null)
+    order by b.retired_at is not null, w.window_id desc
+    limit 1;
+    return found;
+  end if;
+  perform preauth._make_windows(array[b.depth], array[b.scope], array[b.zone], array[b.budget], array[b.counter_id], at)
+  from preauth._budgets_of(array[account_id], at) as b
+  where (b.budget).name = budget_name and (b.budget).unit <> 'open_holds' and not exists (select from preauth._current_window(b.scope, b.counter_id, at));
+  select c.window_id into found
+  from preauth._budgets_of(array[account_id], at) as b
+  cross join lateral preauth._current_window(b.scope, b.counter_id, at) as c
+  where (b.budget).name = budget_name and (b.budget).unit <> 'open_holds';
+  return found;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._work_out_routes(account_ids text[], at timestamp with time zone)
+ RETURNS SETOF preauth.route
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select leaf.account_id, c.version, w.valid_from, least(w.valid_until, scheduled.begins_at), leaf.path, halted.account_id, w.window_ids, w.units, w.hard, w.models
+  from (select distinct a.account_id from unnest(account_ids) as a (account_id)) as k
+  join preauth.account as leaf on leaf.account_id = k.account_id
+  cross join preauth.configuration as c
+  left join lateral (
+    select s.account_id from preauth.account as s
+    where s.account_id = any (leaf.path) and s.status = 'suspended'
+    order by cardinality(s.path) desc limit 1
+  ) as halted on true
+  cross join lateral (
+    select min(case when s.plan_changes_at <= at then '-infinity' else s.plan_changes_at end) as begins_at
+    from preauth.account as s where s.account_id = any (leaf.path)
+  ) as scheduled
+  cross join lateral (
+    select
+      coalesce(max(current.starts_at), '-infinity') as valid_from,
+      coalesce(min(least(current.ends_at, case when current.raised_until <= at then '-infinity' else current.raised_until end)), 'infinity') as valid_until,
+      coalesce(array_agg(current.window_id order by b.place), '{}') as window_ids,
+      coalesce(array_agg((b.budget).unit order by b.place), '{}') as units,
+      coalesce(array_agg((b.budget).enforcement = 'hard' order by b.place), '{}') as hard,
+      coalesce(array_agg((b.budget).model order by b.place), '{}') as models
+    from (
+      select row_number() over (order by x.step, (x.budget).model is null, (x.budget).unit = 'open_holds', (x.budget).name) as place, x.*
+      from preauth._budgets_of(leaf.path, at) as x
+    ) as b
+    left join lateral (
+      select n.window_id, n.starts_at, n.ends_at, n.raised_until from preauth._current_window(b.scope, b.counter_id, at) as n
+    ) as current on true
+  ) as w
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._write_correction(target preauth.budget_window, amount bigint, request jsonb, at timestamp with time zone, actor text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  budget preauth.budget;
+  key constant text := coalesce(request ->> 'idempotency_key', (request ->> 'call') || ':' || gen_random_uuid());
+  after preauth.budget_window;
+  reply jsonb;
+begin
+  select b.* into budget from preauth.budget as b where b.budget_id = target.budget_id;
+  if amount <> 0 then
+    perform preauth._correct_settled(target.window_id, amount, at);
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    values (target.account_id, key, 'adjustment', target.window_id, jsonb_build_object(budget.unit, amount), at, coalesce(actor, session_user), request ->> 'reason');
+  end if;
+  select w.* into after from preauth.budget_window as w where w.window_id = target.window_id;
+  perform preauth._log_change(actor, 'window', target.account_id || '/' || budget.name || '/' || target.window_key,
+    preauth._figures_json(target, budget, at), preauth._figures_json(after, budget, at), request ->> 'reason');
+  reply := jsonb_build_object('account_id', target.account_id, 'budget', budget.name, 'unit', budget.unit, 'window', target.window_key, 'amount', amount,
+      'reason', request -> 'reason', 'idempotency_key', request -> 'idempotency_key', 'adjusted_at', preauth._time(at), 'replayed', false)
+    || preauth._figures_json(after, budget, at);
+  if request ? 'idempotency_key' then
+    insert into preauth.correction (account_id, idempotency_key, body, reply, corrected_at)
+    values (target.account_id, key, request, reply, at);
+  end if;
+  return reply;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._write_plan_changes(account_ids text[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  due text[] := array(select a.account_id from preauth.account as a where a.account_id = any (account_ids) and a.plan_changes_at <= at);
+  was jsonb;
+  due_id text;
+  reason text;
+begin
+  foreach due_id in array due loop
+    was := preauth._account_json(due_id);
+    update preauth.account as a
+    set plan_id = a.next_plan_id, next_plan_id = null, plan_changes_at = null, plan_change_reason = null
+    from preauth.account as before
+    where a.account_id = due_id and before.account_id = due_id
+    returning before.plan_change_reason into reason;
+    perform preauth._take_up(due_id, 'now', at, 'schedule', reason);
+    perform preauth._log_change('schedule', 'account', due_id, was, preauth._account_json(due_id), reason);
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.adjust(account_id text, body jsonb, actor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return preauth._answered(preauth._correct('adjust', account_id, body, actor));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.apply_due(max_count integer DEFAULT 100)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+declare
+  at timestamptz := preauth._now();
+  due text[];
+begin
+  if not exists (select from preauth.account as a where a.plan_changes_at <= at) then
+    return preauth._end_raises(max_count, at);
+  end if;
+  perform preauth._lock_configuration();
+  due := array(
+    select a.account_id from preauth.account as a
+    where a.plan_changes_at <= at
+    order by a.plan_changes_at
+    limit max_count);
+  perform preauth._begin_change(due, null);
+  return cardinality(due);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.balance(account_id text, audit boolean DEFAULT false, within text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  at timestamptz := preauth._now();
+  account preauth.account;
+begin
+  select a.* into account from preauth.account as a where a.account_id = balance.account_id;
+  if account.account_id is null and within is null then
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', balance.account_id)));
+  end if;
+  if within is not null and not coalesce(within = any (account.path), false) then
+    return preauth._answered(preauth._problem('forbidden', 'This key is bound to a subtree of accounts that this one is not in.'));
+  end if;
+  return preauth._answered(jsonb_build_object(
+    'account_id', account.account_id,
+    'as_of', preauth._time(at),
+    'windows', (
+      select coalesce(jsonb_agg(
+        preauth._balance_window(b.scope, b.zone, b.budget, b.counter_id, audit or b.scope = account.account_id, at)
+        order by b.step, (b.budget).model nulls last, (b.budget).unit = 'open_holds', (b.budget).name), '[]')
+      from preauth._budgets_of(account.path, at) as b)));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.delete_budget(account_id text, name text, actor text DEFAULT NULL::text, reason text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  at timestamptz := preauth._begin_change(array[account_id], null);
+  live bigint;
+  retired_at timestamptz;
+begin
+  select b.budget_id into live from preauth.budget as b
+  where b.owner = 'account:' || delete_budget.account_id and b.name = delete_budget.name and b.unit <> 'open_holds' and b.retired_at is null;
+  if live is null then
+    return preauth._answered(preauth._problem('budget_unknown', format('Account %s has no budget %s.', account_id, name)));
+  end if;
+  retired_at := preauth._retire_budget(live, actor, reason);
+  perform preauth._take_up(account_id, 'now', at, actor, reason);
+  return preauth._answered(jsonb_build_object('account_id', account_id, 'name', name, 'retired_at', preauth._time(retired_at)));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.delete_raise(account_id text, name text, actor text DEFAULT NULL::text, reason text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  at timestamptz := preauth._begin_change(array[account_id], null, array[name]);
+  before jsonb := preauth._raise_json(account_id, name);
+begin
+  if before is null or (before ->> 'expires_at')::timestamptz <= at then
+    return preauth._answered(preauth._problem('raise_unknown', format('Budget %s of account %s is not raised.', name, account_id)));
+  end if;
+  delete from preauth.limit_raise as r where r.account_id = delete_raise.account_id and r.name = delete_raise.name;
+  perform preauth._raise_window(account_id, name, 0, at, at, actor, reason);
+  perform preauth._log_change(actor, 'limit_raise', account_id || '/' || name, before, null, reason);
+  return preauth._answered(before || jsonb_build_object('ended_at', preauth._time(at)));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.preview_budget(body jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  errors jsonb := preauth._budget_errors('', body);
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  return preauth._answered(preauth._budget_json(preauth._budget_row(null, null, body)));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.put_account(account_id text, body jsonb, actor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  errors jsonb := preauth._account_errors(account_id, body);
+  problem jsonb;
+  before jsonb;
+  wanted jsonb;
+  at timestamptz;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  perform preauth._lock_configuration();
+  -- the tree is changed by one call at a time; decisions only read it
+  lock table preauth.account in share row exclusive mode;
+  problem := preauth._account_conflicts(account_id, body);
+  if problem is not null then
+    return preauth._answered(problem);
+  end if;
+  at := preauth._begin_change(array[account_id], array[body ->> 'plan_id'], array['max_open_holds']);
+  before := preauth._account_json(account_id);
+  wanted := coalesce(before, '{"time_zone": "UTC", "status": "active"}') || body;
+  insert into preauth.account (account_id, path, time_zone, status, created_at)
+  values (put_account.account_id, array[put_account.account_id], 'UTC', 'active', preauth._now())
+  on conflict do nothing;
+  if (before ->> 'parent_id') is distinct from (wanted ->> 'parent_id') then
+    perform preauth._move_account(account_id, wanted ->> 'parent_id');
+  end if;
+  update preauth.account as a
+  set time_zone = coalesce(wanted ->> 'time_zone', 'UTC'), cycle_anchor = (wanted ->> 'cycle_anchor')::date,
+    status = wanted ->> 'status', max_open_holds = (wanted ->> 'max_open_holds')::integer
+  where a.account_id = put_account.account_id;
+  if body ? 'plan_id' then
+    perform preauth._change_plan(account_id, body ->> 'plan_id', 'now', at, actor, body ->> 'reason');
+  end if;
+  perform preauth._put_max_open_holds(account_id, (wanted ->> 'max_open_holds')::integer, actor, body ->> 'reason');
+  perform preauth._log_change(actor, 'account', account_id, before, preauth._account_json(account_id), body ->> 'reason');
+  return preauth._answered(preauth._account_json(account_id));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.put_budget(account_id text, name text, body jsonb, actor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  budget jsonb := case when jsonb_typeof(body) = 'object' then body - array['apply', 'reason'] || jsonb_build_object('name', put_budget.name) end;
+  errors jsonb := preauth._budget_errors('', budget);
+  after jsonb;
+  at timestamptz;
+begin
+  if budget is not null then
+    errors := errors || preauth._change_body_errors(body);
+    if body ? 'name' and body -> 'name' <> to_jsonb(put_budget.name) then
+      errors := errors || preauth._error('name', 'differs from the name in the path');
+    end if;
+  end if;
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  at := preauth._begin_change(array[account_id], null, array[put_budget.name]);
+  if not exists (select from preauth.account as a where a.account_id = put_budget.account_id) then
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', put_budget.account_id)));
+  end if;
+  after := preauth._put_budget(null, account_id, budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason');
+  perform preauth._take_up(account_id, coalesce(body ->> 'apply', 'now'), at, actor, body ->> 'reason');
+  return preauth._answered(after);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.put_raise(account_id text, name text, body jsonb, actor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  errors jsonb := preauth._raise_errors(body, preauth._now());
+  before jsonb;
+  at timestamptz;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  at := preauth._begin_change(array[account_id], null);
+  if not exists (
+    select from preauth._budgets_of(array[account_id], at) as b where (b.budget).name = put_raise.name and (b.budget).unit <> 'open_holds') then
+    return preauth._answered(preauth._no_budget_applies(account_id, name));
+  end if;
+  -- routes that were worked out before do not know when the raise ends
+  update preauth.configuration set version = version + 1;
+  before := preauth._raise_json(account_id, name);
+  insert into preauth.limit_raise (account_id, name, amount, expires_at, created_at)
+  values (put_raise.account_id, put_raise.name, (body ->> 'amount')::bigint, (body ->> 'expires_at')::timestamptz, at)
+  on conflict on constraint limit_raise_pkey do update set amount = excluded.amount, expires_at = excluded.expires_at;
+  perform preauth._raise_window(account_id, name, (body ->> 'amount')::bigint, (body ->> 'expires_at')::timestamptz, at, actor, body ->> 'reason');
+  perform preauth._log_change(actor, 'limit_raise', account_id || '/' || name, before, preauth._raise_json(account_id, name), body ->> 'reason');
+  return preauth._answered(preauth._raise_json(account_id, name));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.reset(account_id text, body jsonb, actor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return preauth._answered(preauth._correct('reset', account_id, body, actor));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.switch_plan(account_id text, body jsonb, actor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  errors jsonb := preauth._switch_errors(body, preauth._now());
+  before jsonb;
+  begins_at timestamptz;
+  at timestamptz;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  if not exists (select from preauth.plan as p where p.plan_id = body ->> 'plan_id') then
+    return preauth._answered(preauth._problem('reference_unknown', format('There is no plan %s.', body ->> 'plan_id'), '{"field": "plan_id"}'));
+  end if;
+  at := preauth._begin_change(array[account_id], array[body ->> 'plan_id']);
+  before := preauth._account_json(account_id);
+  if before is null then
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', account_id)));
+  end if;
+  begins_at := coalesce((body ->> 'at')::timestamptz, case body ->> 'apply' when 'next_window' then preauth._plan_period_end(account_id, at) end);
+  if begins_at > at then
+    update preauth.account as a
+    set next_plan_id = body ->> 'plan_id', plan_changes_at = begins_at, plan_change_reason = body ->> 'reason'
+    where a.account_id = switch_plan.account_id;
+  else
+    perform preauth._change_plan(account_id, body ->> 'plan_id', coalesce(body ->> 'apply', 'now'), at, actor, body ->> 'reason');
+  end if;
+  perform preauth._log_change(actor, 'account', account_id, before, preauth._account_json(account_id), body ->> 'reason');
+  return preauth._answered(preauth._account_json(account_id));
+end
+$function$;
+
+alter table preauth.account add constraint account_next_plan_has_its_time CHECK (((next_plan_id IS NULL) = (plan_changes_at IS NULL)));
+
+alter table preauth.change_log add constraint change_log_subject_known CHECK ((subject = ANY (ARRAY['plan'::text, 'account'::text, 'budget'::text, 'api_key'::text, 'price_table'::text, 'window'::text, 'limit_raise'::text, 'reservation'::text])));
+
+alter table preauth.account add constraint account_next_plan_exists FOREIGN KEY (next_plan_id) REFERENCES preauth.plan(plan_id);
+
+CREATE INDEX account_plan_change ON preauth.account USING btree (plan_changes_at) WHERE (plan_changes_at IS NOT NULL);
+
+CREATE INDEX budget_of_account ON preauth.budget USING btree (account_id, name) WHERE (account_id IS NOT NULL);
+
+CREATE INDEX budget_of_plan ON preauth.budget USING btree (name) WHERE (plan_id IS NOT NULL);
+
+CREATE INDEX budget_window_raised ON preauth.budget_window USING btree (raised_until) WHERE (raised_until IS NOT NULL);
+
+revoke all on function preauth._applicable_budgets(path text[], model text, at timestamp with time zone) from public;
+
+revoke all on function preauth._balance_window(scope text, zone text, budget preauth.budget, counter_id bigint, show_level boolean, at timestamp with time zone) from public;
+
+revoke all on function preauth._begin_change(account_ids text[], plan_ids text[], names text[], window_key text) from public;
+
+revoke all on function preauth._budget_at(w preauth.budget_window, at timestamp with time zone) from public;
+
+revoke all on function preauth._budget_row(plan_id text, account_id text, body jsonb) from public;
+
+revoke all on function preauth._budgets_of(path text[], at timestamp with time zone) from public;
+
+revoke all on function preauth._carried_over(scope text, counter_id bigint, budget preauth.budget, zone text, starts_at timestamp with time zone) from public;
+
+revoke all on function preauth._change_plan(account_id text, plan_id text, apply text, at timestamp with time zone, actor text, reason text) from public;
+
+revoke all on function preauth._correct(call text, account_id text, body jsonb, actor text) from public;
+
+revoke all on function preauth._correction_errors(call text, body jsonb) from public;
+
+revoke all on function preauth._counts_alike(one preauth.budget, other preauth.budget) from public;
+
+revoke all on function preauth._current_window(scope text, budget_id bigint, at timestamp with time zone) from public;
+
+revoke all on function preauth._end_raises(max_count integer, at timestamp with time zone) from public;
+
+revoke all on function preauth._figures_json(w preauth.budget_window, budget preauth.budget, at timestamp with time zone) from public;
+
+revoke all on function preauth._is_signed_amount(value jsonb) from public;
+
+revoke all on function preauth._kindred_windows(account_id text, plan_ids text[], names text[], window_key text, at timestamp with time zone) from public;
+
+revoke all on function preauth._left_over(w preauth.budget_window, rollover jsonb) from public;
+
+revoke all on function preauth._limit_at(w preauth.budget_window, budget preauth.budget, at timestamp with time zone) from public;
+
+revoke all on function preauth._limit_with(w preauth.budget_window, limit_amount bigint) from public;
+
+revoke all on function preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamp with time zone) from public;
+
+revoke all on function preauth._next_capacity(w preauth.budget_window, budget preauth.budget) from public;
+
+revoke all on function preauth._no_budget_applies(account_id text, name text) from public;
+
+revoke all on function preauth._no_window_to_correct(account_id text, body jsonb) from public;
+
+revoke all on function preauth._opening(scope text, counter_id bigint, budget preauth.budget, zone text, starts_at timestamp with time zone, ends_at timestamp with time zone, at timestamp with time zone, OUT limit_amount bigint, OUT settled bigint, OUT rolled_over bigint, OUT raised bigint, OUT raised_until timestamp with time zone) from public;
+
+revoke all on function preauth._owners_of(account_ids text[], plan_ids text[]) from public;
+
+revoke all on function preauth._plan_at(account preauth.account, at timestamp with time zone) from public;
+
+revoke all on function preauth._plan_period_end(account_id text, at timestamp with time zone) from public;
+
+revoke all on function preauth._raise_errors(body jsonb, at timestamp with time zone) from public;
+
+revoke all on function preauth._raise_json(account_id text, name text) from public;
+
+revoke all on function preauth._raise_window(account_id text, name text, amount bigint, expires_at timestamp with time zone, at timestamp with time zone, actor text, reason text) from public;
+
+revoke all on function preauth._revive_budget(holder text, wanted preauth.budget) from public;
+
+revoke all on function preauth._rollover(value jsonb) from public;
+
+revoke all on function preauth._rollover_checks(body jsonb) from public;
+
+revoke all on function preauth._slots_as_of(slots preauth._slot[], at timestamp with time zone) from public;
+
+revoke all on function preauth._switch_errors(body jsonb, at timestamp with time zone) from public;
+
+revoke all on function preauth._take_up(account_id text, apply text, at timestamp with time zone, actor text, reason text) from public;
+
+revoke all on function preauth._unmade(account_ids text[], models text[], at timestamp with time zone) from public;
+
+revoke all on function preauth._window_to_correct(account_id text, budget_name text, window_key text, at timestamp with time zone) from public;
+
+revoke all on function preauth._write_correction(target preauth.budget_window, amount bigint, request jsonb, at timestamp with time zone, actor text) from public;
+
+revoke all on function preauth._write_plan_changes(account_ids text[], at timestamp with time zone) from public;
+
+revoke all on function preauth_api.adjust(account_id text, body jsonb, actor text) from public;
+
+revoke all on function preauth_api.apply_due(max_count integer) from public;
+
+revoke all on function preauth_api.delete_raise(account_id text, name text, actor text, reason text) from public;
+
+revoke all on function preauth_api.preview_budget(body jsonb) from public;
+
+revoke all on function preauth_api.put_raise(account_id text, name text, body jsonb, actor text) from public;
+
+revoke all on function preauth_api.reset(account_id text, body jsonb, actor text) from public;
+
+revoke all on function preauth_api.switch_plan(account_id text, body jsonb, actor text) from public;
+
+comment on column preauth.account.next_plan_id is 'The plan to come; null: none is. From plan_changes_at on it is the account''s plan, whether or not that has been written down yet.';
+
+comment on column preauth.account.plan_change_reason is 'Why, as given when the change was scheduled.';
+
+comment on column preauth.account.plan_changes_at is 'When next_plan_id begins.';
+
+comment on column preauth.budget.rollover is '{max, overspend}: up to max of what a window leaves is added to the next one''s limit, in the unit; with overspend, what was spent above a limit counts in the next window. null: neither.';
+
+comment on column preauth.budget_window.budget_id is 'The budget; another one that counts the same may take the window up, when the account changes plans.';
+
+comment on column preauth.budget_window.raised is 'The part of limit_amount that is a temporary raise, in the budget''s unit.';
+
+comment on column preauth.budget_window.raised_until is 'From then on the raise no longer counts, whether or not that has been written down yet; null: not before the window ends.';
+
+comment on column preauth.budget_window.rolled_over is 'The part of limit_amount that the window before left, in the budget''s unit.';
+
+comment on column preauth.change_log.subject_id is 'Its id; a budget''s is <owner>/<name>, a limit_raise''s <account_id>/<name>, a window''s <account_id>/<name>/<window_key>, a reservation''s <account_id>/<request_id>.';
+
+comment on column preauth.route.valid_until is 'The earliest end of its windows and of what they are raised by, and the earliest change of plan; -infinity: what has changed by time is not written down yet.';
+
+comment on function preauth._account_json(account_id text) is 'An account as it is put and read; null if there is none. next_plan_id and plan_changes_at only while a change of plan is scheduled.';
+
+comment on function preauth._applicable_budgets(path text[], model text, at timestamp with time zone) is 'The budgets that a spend of the account at path[1] on a model must fit, in the order of checking: leaf account first, then each ancestor; a budget for one model before a budget for all. counter_id: the budget on whose windows it counts.';
+
+comment on function preauth._balance_window(scope text, zone text, budget preauth.budget, counter_id bigint, show_level boolean, at timestamp with time zone) is 'A budget''s current window as a balance shows it. A fixed window that no spend has started yet has no bounds. A lapsed lease is not held.';
+
+comment on function preauth._begin_change(account_ids text[], plan_ids text[], names text[], window_key text) is 'Locks accounts, the budgets that apply to them or are about to, and their windows, in the one order, for a change; then writes down what time has changed of their plans. plan_ids: plans they may change to; names: of budgets they may get, and window_key of a window of theirs that is to be corrected. The instant from which all is locked.';
+
+comment on function preauth._budget_at(w preauth.budget_window, at timestamp with time zone) is 'The budget that a window counts for at an instant: its own, or the one of the plan that has come by time alone and is not written down yet.';
+
+comment on function preauth._budget_row(plan_id text, account_id text, body jsonb) is 'The row that a well-formed budget asks for, with its defaults written out: all but its id and its times.';
+
+comment on function preauth._budgets_of(path text[], at timestamp with time zone) is 'The live budgets of the accounts on a path: their own, and their plans'' but for those replaced by an own budget of the same name. counter_id: the budget on whose windows it counts.';
+
+comment on function preauth._carried_over(scope text, counter_id bigint, budget preauth.budget, zone text, starts_at timestamp with time zone) is 'What the windows before one that starts at an instant leave to it, in the budget''s unit: positive what is left, negative what was overspent.';
+
+comment on function preauth._change_limits(budget_id bigint, limit_amount bigint, actor text, reason text) is 'Gives a budget''s current windows a new limit (on top of what rolled over and is raised), each with a usage event. What is spent and held stays: available may become negative.';
+
+comment on function preauth._change_plan(account_id text, plan_id text, apply text, at timestamp with time zone, actor text, reason text) is 'Puts a locked account under another plan at once (null: none); a change that was scheduled is forgotten. apply next_window: the windows that are taken up keep their limits.';
+
+comment on function preauth._correct(call text, account_id text, body jsonb, actor text) is 'Corrects what a window counts as settled, by an adjustment event: call adjust by the amount given, call reset to nothing. Settled lines and earlier events stay. The same idempotency_key again answers as before and moves nothing.';
+
+comment on function preauth._correction_errors(call text, body jsonb) is 'What is wrong with an adjustment (adjust) or a reset, as [{path, message}]; [] when nothing is.';
+
+comment on function preauth._counts_alike(one preauth.budget, other preauth.budget) is 'Whether two budgets count the same: name, unit, window and model are equal. Then one may take up the windows of the other.';
+
+comment on function preauth._current_window(scope text, budget_id bigint, at timestamp with time zone) is 'The window of a budget and account at an instant: one row, or none where it is not made.';
+
+comment on function preauth._end_raises(max_count integer, at timestamp with time zone) is 'Writes down that raises have ended: at most so many windows; how many.';
+
+comment on function preauth._figures_json(w preauth.budget_window, budget preauth.budget, at timestamp with time zone) is 'What a window says, in the budget''s unit.';
+
+comment on function preauth._is_instant(value jsonb) is 'Whether the value is an instant as RFC 3339 has it, with its offset.';
+
+comment on function preauth._is_signed_amount(value jsonb) is 'A whole JSON number from -(2^53-1) to 2^53-1, and not 0.';
+
+comment on function preauth._kindred_windows(account_id text, plan_ids text[], names text[], window_key text, at timestamp with time zone) is 'An account''s current windows of all budgets that have a name which applies to it, or would under these plans, or is one of names; and those with window_key.';
+
+comment on function preauth._left_over(w preauth.budget_window, rollover jsonb) is 'What one window leaves to the next, in the budget''s unit: negative when it is overspent and that is carried. What is held counts as spent; a temporary raise is not left over.';
+
+comment on function preauth._limit_at(w preauth.budget_window, budget preauth.budget, at timestamp with time zone) is 'A window''s limit at an instant under the budget that applies then, in the budget''s unit, whether or not it has been written down yet that a raise has ended or a plan has changed; null: unlimited.';
+
+comment on function preauth._limit_with(w preauth.budget_window, limit_amount bigint) is 'The limit of a window under a budget''s limit, in the unit: what rolled over and what is raised comes on top. null: unlimited.';
+
+comment on function preauth._lock_plan_windows(plan_id text, budgets jsonb, apply text) is 'Locks, in one go and so in the one order, every current window whose limit or overdraft a change of a plan will move, those of retired budgets that may come back among them.';
+
+comment on function preauth._lock_windows(window_ids bigint[]) is 'Locks budget windows, the only place where that happens, in the one order: deepest account first, root last, then account_id, window_id: none of them ever changes.';
+
+comment on function preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamp with time zone) is 'Makes one window a place of the arrays, in their order, unless another call has made it. What the window before carries over is an adjustment, or part of the limit.';
+
+comment on function preauth._next_capacity(w preauth.budget_window, budget preauth.budget) is 'What the window after this one will have room for if nothing else is spent, in the budget''s unit: with what rolls over, and a raise that still lasts.';
+
+comment on function preauth._no_budget_applies(account_id text, name text) is 'The problem where an account, or a budget of that name for it, is not known.';
+
+comment on function preauth._no_window_to_correct(account_id text, body jsonb) is 'Why there is nothing to correct, as a problem.';
+
+comment on function preauth._opening(scope text, counter_id bigint, budget preauth.budget, zone text, starts_at timestamp with time zone, ends_at timestamp with time zone, at timestamp with time zone, OUT limit_amount bigint, OUT settled bigint, OUT rolled_over bigint, OUT raised bigint, OUT raised_until timestamp with time zone) is 'What a new window begins with, in the budget''s unit: its limit with what rolls over and what is raised, and what counts as spent because the window before was overspent.';
+
+comment on function preauth._owners_of(account_ids text[], plan_ids text[]) is 'The owners (as in budget.owner) of the budgets that apply to accounts of their own, will by a scheduled change, or would under these plans.';
+
+comment on function preauth._plan_at(account preauth.account, at timestamp with time zone) is 'The account''s plan at an instant, whether or not a scheduled change has been written down yet.';
+
+comment on function preauth._plan_period_end(account_id text, at timestamp with time zone) is 'When the longest current window of the account''s plan ends; null where none ever does. A fixed window that no spend has started is not current.';
+
+comment on function preauth._put_budget(plan_id text, account_id text, body jsonb, apply text, actor text, reason text) is 'Makes or changes a well-formed budget of a plan or an account. Another unit, window or model counts something else: the old budget is retired, and a new one begins at nothing, or where it was retired before. apply now: the current windows get the new limit.';
+
+comment on function preauth._raise_errors(body jsonb, at timestamp with time zone) is 'What is wrong with a temporary raise, as [{path, message}]; [] when nothing is.';
+
+comment on function preauth._raise_json(account_id text, name text) is 'A temporary raise as it is put; null if there is none.';
+
+comment on function preauth._raise_window(account_id text, name text, amount bigint, expires_at timestamp with time zone, at timestamp with time zone, actor text, reason text) is 'Raises the limit of the current window (locked) of an account''s budget by an amount in the budget''s unit instead of what it is raised by now; 0 ends the raise. An unlimited window stays so.';
+
+comment on function preauth._resolve_round(asks preauth._ask[], at timestamp with time zone) is 'Settles or releases, as a person has decided, each with an entry in the change log.';
+
+comment on function preauth._revive_budget(holder text, wanted preauth.budget) is 'Where no budget is live under a name but one that counts alike was retired, that one is live again: what was spent in its windows is not forgotten.';
+
+comment on function preauth._rollover(value jsonb) is 'A well-formed rollover with its default written out; null for null.';
+
+comment on function preauth._rollover_checks(body jsonb) is 'What is wrong with a budget''s rollover, field by field.';
+
+comment on function preauth._slots_as_of(slots preauth._slot[], at timestamp with time zone) is 'Slots with what time alone has changed, and nobody has written down yet: plans that have changed, raises that have ended. Only routes that were worked out just now can have such windows.';
+
+comment on function preauth._switch_errors(body jsonb, at timestamp with time zone) is 'What is wrong with a change of plan, as [{path, message}]; [] when nothing is.';
+
+comment on function preauth._take_up(account_id text, apply text, at timestamp with time zone, actor text, reason text) is 'Each budget that applies to a locked account, but has no window yet, takes up the account''s current window of a budget that counts alike and applies no more: what is spent and held there goes on counting. apply now: with its own limit. Each leaves a limit_changed event.';
+
+comment on function preauth._unmade(account_ids text[], models text[], at timestamp with time zone) is 'The budgets of these routes whose current window is not made yet.';
+
+comment on function preauth._verify_admissions() is 'Hard windows whose decisions let in more than the limit. Late charges, overages and recorded exceptions are no decisions; windows corrected, once not hard, or of an account whose plan is about to change are left out.';
+
+comment on function preauth._window_to_correct(account_id text, budget_name text, window_key text, at timestamp with time zone) is 'The window that a correction means: the one with that key, or the current one, which is made if nothing was spent in it yet; null if there is none. The account is locked.';
+
+comment on function preauth._work_out_routes(account_ids text[], at timestamp with time zone) is 'The routes of accounts at an instant, from one snapshot: leaf account first, then each ancestor; a budget for one model before a budget for all. One that a plan change or the end of a raise has overtaken, or is about to, holds no longer than that.';
+
+comment on function preauth._write_correction(target preauth.budget_window, amount bigint, request jsonb, at timestamp with time zone, actor text) is 'Moves the settled amount of a locked window by a signed amount in the budget''s unit, with its event and its entry in the change log; the reply.';
+
+comment on function preauth._write_plan_changes(account_ids text[], at timestamp with time zone) is 'Writes down the scheduled plan changes of locked accounts whose time has come.';
+
+comment on function preauth_api.adjust(account_id text, body jsonb, actor text) is 'Corrects what a window of an account counts as settled. body: {budget, amount (signed, in the budget''s unit, not 0), reason, idempotency_key, window: its key (the current one if left out)}. Nothing that was settled is rewritten: it is an adjustment usage event of its own. The same key and body again give the first reply, replayed; another body is a 409 request_id_conflict. Returns the window''s figures, or a problem with nothing written.';
+
+comment on function preauth_api.apply_due(max_count integer) is 'Writes down what time has changed of plans and raises, which decisions and balances heed without it: at most max_count accounts, or else windows. Any number of workers may call it: they take turns. Returns how many; call again until that is 0.';
+
+comment on function preauth_api.delete_budget(account_id text, name text, actor text, reason text) is 'Retires an account''s own budget: it no longer applies, its history is kept. A budget of the plan that counts the same applies again, and takes up its current window.';
+
+comment on function preauth_api.delete_raise(account_id text, name text, actor text, reason text) is 'Ends a temporary raise before its time.';
+
+comment on function preauth_api.preview_budget(body jsonb) is 'A budget as it would be read back, its defaults written out, or what is malformed in it; nothing is written.';
+
+comment on function preauth_api.put_account(account_id text, body jsonb, actor text) is 'Makes an account or changes it. body: {plan_id, parent_id, time_zone, cycle_anchor, status, max_open_holds, reason}; what is left out stays as it is, null clears. Another plan_id applies at once, as by switch_plan. Returns the account, or a problem with nothing written.';
+
+comment on function preauth_api.put_budget(account_id text, name text, body jsonb, actor text) is 'Makes or changes an account''s own budget. body: a budget without name, and apply (now, default, or next_window) and reason. Where it replaces a budget of the plan that counts the same, it takes up its current window. Returns the budget, or a problem with nothing written.';
+
+comment on function preauth_api.put_raise(account_id text, name text, body jsonb, actor text) is 'Raises the limit of an account''s budget, its own or its plan''s, until an instant: the current window and those made until then have so much more. body: {amount in the budget''s unit, expires_at, reason}. It ends by itself at the very instant. One raise a budget: another replaces it. Returns it, or a problem with nothing written.';
+
+comment on function preauth_api.reset(account_id text, body jsonb, actor text) is 'Adjusts a window of an account to nothing settled; what is held stays held. body: {budget, reason, window: its key (the current one if left out), idempotency_key (optional: with it, a retry moves nothing)}. Returns the window''s figures and the amount, or a problem with nothing written.';
+
+comment on function preauth_api.switch_plan(account_id text, body jsonb, actor text) is 'Puts an account under another plan. body: {plan_id, apply: now (default) or next_window, or at: an instant to come, reason}. next_window: when the longest current window of its plan ends. What is spent and held in the window of a budget that the new plan has too (same name, unit, window and model) goes on counting. Returns the account, or a problem with nothing written.';
+
+comment on table preauth.change_log is 'Append-only: who changed which plan, account, budget, key or price table, corrected which window or resolved which reservation, when, from what, to what, why.';
+
+select preauth._lock_down();
+$revision_0005$;
+    update preauth.alembic_version set version_num = '0005';
+  end if;
+end
+$upgrade$;
+
+do $upgrade$
+begin
+  if (select v.version_num from preauth.alembic_version as v) = '0005' then
+    execute $revision_0006$
+-- answer support
+
+drop index preauth.budget_of_plan;
+
+drop index preauth.budget_of_account;
+
+drop index preauth.reservation_of_account;
+
+drop function preauth._page_errors(max_count integer, cursor text);
+
+drop function preauth._my_reservations(account_id text, max_count integer, cursor text);
+
+CREATE OR REPLACE FUNCTION preauth._adjustment_json(e preauth.usage_event)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object(
+    'at', preauth._time(e.occurred_at), 'account_id', e.account_id, 'kind', e.kind, 'key', e.request_id,
+    'budget', w.budget, 'unit', w.unit, 'window', w.window_key,
+    'amount', case when e.kind = 'adjustment' then e.amounts -> w.unit end,
+    'limit_before', case when e.kind = 'limit_changed' then e.amounts -> 'before' end,
+    'limit_after', case when e.kind = 'limit_changed' then e.amounts -> 'after' end,
+    'actor', e.actor, 'reason', e.reason)
+  from (select) as one
+  left join (
+    select b.name as budget, b.unit, x.window_key
+    from preauth.budget_window as x
+    join preauth.budget as b on b.budget_id = x.budget_id
+    where x.window_id = e.window_id
+  ) as w on true
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._asked_about(request_id text, account_id text, OUT held preauth.reservation[], OUT problem jsonb)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  ask preauth._ask := row(1, 'reservation', request_id, account_id, '{}', null, null, false, false, null)::preauth._ask;
+  located record;
+begin
+  if request_id is null then
+    problem := preauth._malformed(preauth._error('request_id', 'is required'));
+    return;
+  end if;
+  located := preauth._located(array[ask]);
+  held := preauth._held(located.asks);
+  if held[1].request_id is null then
+    problem := coalesce((located.refused[1]).body::jsonb, preauth._lifecycle_refusal(ask, 'reservation_unknown'));
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._audience(name text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case
+    when name in ('my_balance', 'my_reservations') then array['authenticated']
+    when name like 'audit\_%' or name in ('decisions', 'holds', 'spend', 'windows', 'account', 'balance', 'plan', 'price_table', 'price_tables',
+      'reservation', 'revision', 'verify') then array['preauth_service', 'service_role', 'preauth_audit']
+    else array['preauth_service', 'service_role']
+  end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._audit_timeline(r preauth.reservation)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object(
+    'request_id', r.request_id, 'account_id', r.account_id, 'state', preauth._state_at(r, preauth._now()),
+    'items', jsonb_agg(jsonb_build_object(
+      'at', t.step -> 'at', 'event', t.step -> 'event', 'actor', t.step -> 'actor',
+      'amounts', d.detail -> 'amounts', 'overage', d.detail -> 'overage', 'detail', nullif(d.detail - array['amounts', 'overage'], '{}')) order by t.ordinality))
+  from jsonb_array_elements(preauth._timeline(r)) with ordinality as t (step)
+  cross join lateral (
+    select case when t.ordinality = 1 then preauth._decision_detail(r) else nullif(t.step -> 'detail', 'null') end
+  ) as d (detail)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._change_json(c preauth.change_log)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object(
+    'change_id', c.change_id, 'at', preauth._time(c.changed_at), 'subject', c.subject, 'subject_id', c.subject_id,
+    'actor', c.actor, 'reason', c.reason, 'before', c.before, 'after', c.after)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._choice_errors(field text, value text, choices text[])
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when value <> all (choices) then preauth._error(field, 'must be one of ' || array_to_string(choices, ', ')) else '[]' end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._claimed_account()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select c.claim #>> '{}'
+  from (
+    select nullif(current_setting('request.jwt.claims', true), '')::jsonb
+      #> string_to_array(coalesce(nullif(current_setting('preauth.account_claim', true), ''), 'sub'), '.') as claim
+  ) as c
+  where jsonb_typeof(c.claim) = 'string'
+    and coalesce(current_setting('preauth.account_claim', true), '') not like 'user\_metadata%'
+    and exists (
+      select from pg_catalog.pg_roles as r
+      where r.rolname in ('service_role', 'preauth_service') and pg_catalog.pg_has_role(session_user, r.oid, 'member'))
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._decision_detail(r preauth.reservation)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_strip_nulls(jsonb_build_object(
+    'amounts', preauth._chosen_amounts(r), 'model', r.model, 'chosen_alternative', nullif(r.option_no, 0) - 1,
+    'denial', r.denial,
+    'lines', (
+      select jsonb_agg(jsonb_build_object(
+        'budget', b.name, 'scope', w.account_id, 'unit', b.unit, 'window', w.window_key, 'amount', l.amount, 'available', l.available_after) order by l.position)
+      from preauth.hold_line as l
+      join preauth.budget_window as w on w.window_id = l.window_id
+      join preauth.budget as b on b.budget_id = w.budget_id
+      where l.request_id = r.request_id and l.account_id = r.account_id)))
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._denied_window(r preauth.reservation)
+ RETURNS preauth.budget_window
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select w
+  from preauth.budget_window as w
+  join preauth.budget as b on b.budget_id = w.budget_id
+  where w.account_id = r.denial ->> 'scope' and b.name = r.denial ->> 'budget' and b.unit = r.denial ->> 'unit' and w.window_key = r.denial ->> 'window'
+    and w.starts_at <= r.created_at and w.ends_at > r.created_at
+  order by b.created_at <= r.created_at desc, b.budget_id desc
+  limit 1
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._exception_json(e preauth.usage_event)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object(
+    'at', preauth._time(e.occurred_at), 'request_id', e.request_id, 'account_id', e.account_id,
+    'late', e.kind = 'late_charge', 'recorded', e.kind = 'recorded_exception',
+    'amounts', e.amounts, 'overage', coalesce(e.overage, '{}'), 'outcome', e.outcome, 'provider_request_id', e.provider_request_id,
+    'actor', e.actor, 'reason', e.reason)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._held_then(candidates preauth.reservation[], window_id bigint, at timestamp with time zone, available bigint)
+ RETURNS TABLE(request_id text, account_id text, amount bigint, held_at timestamp with time zone, closed_at timestamp with time zone, state text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select h.*
+  from (
+    select r.request_id, r.account_id, l.amount, r.created_at,
+      case
+        when l.state = 'held' then l.lapses_at
+        when l.state = 'lapsed' or c.late then least(c.at, r.expires_at)
+        else c.at
+      end as closed_at,
+      l.state
+    from unnest(candidates) as r
+    join preauth.hold_line as l on l.request_id = r.request_id and l.account_id = r.account_id and l.window_id = _held_then.window_id and l.amount > 0
+    left join lateral (
+      select min(x.at) as at, bool_or(x.late) as late
+      from (
+        select u.occurred_at, u.kind = 'late_charge'
+        from preauth.usage_event as u where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null
+        union all
+        select e.occurred_at, false
+        from preauth.reservation_event as e where e.request_id = r.request_id and e.account_id = r.account_id and e.event in ('released', 'lapsed')
+      ) as x (at, late)
+    ) as c on l.state <> 'held'
+    -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
+    where (r.created_at < _held_then.at or l.available_after is null or l.available_after >= available)
+      and (r.call = 'reserve' or r.created_at = _held_then.at)
+  ) as h
+  where h.closed_at is null or h.closed_at > _held_then.at or h.closed_at = _held_then.at and h.created_at = _held_then.at
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._holds_at(w preauth.budget_window, at timestamp with time zone, available bigint, reserved bigint, max_count integer)
+ RETURNS TABLE(request_id text, account_id text, amount bigint, held_at timestamp with time zone, closed_at timestamp with time zone, state text)
+ LANGUAGE plpgsql
+ STABLE
+ SET plan_cache_mode TO 'force_custom_plan'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  alone text := case when not exists (select from preauth.account as a where a.path @> array[w.account_id] and a.account_id <> w.account_id) then w.account_id end;
+  candidates preauth.reservation[] := array(
+    select r from preauth.reservation as r
+    where r.state in ('unknown', 'overage_review') and r.created_at <= at and (alone is null or r.account_id || '' = alone)
+    order by r.created_at desc limit 1000);
+  last_at timestamptz := at + interval '1 microsecond';
+  last_keys text[] := array['', ''];
+  missing bigint := reserved;
+  seen integer := 0;
+  looked integer := 0;
+  h record;
+begin
+  while w.window_id is not null and missing > 0 and candidates is not null loop
+    for h in select * from preauth._held_then(candidates, w.window_id, at, available) as t order by t.held_at desc, t.request_id desc loop
+      exit when missing <= 0 or seen = max_count;
+      select h.request_id, h.account_id, h.amount, h.held_at, h.closed_at, h.state into request_id, account_id, amount, held_at, closed_at, state;
+      return next;
+      missing := missing - amount;
+      seen := seen + 1;
+    end loop;
+    exit when seen = max_count or looked >= 20000;
+    candidates := array(
+      select r from preauth.reservation as r
+      where r.created_at <= last_at and (r.created_at, r.request_id, r.account_id) < (last_at, last_keys[1], last_keys[2])
+        and r.state not in ('denied', 'unknown', 'overage_review') and (alone is null or r.account_id || '' = alone)
+      order by r.created_at desc, r.request_id desc, r.account_id desc
+      limit 100 + 2 * looked);
+    exit when cardinality(candidates) = 0;
+    looked := looked + cardinality(candidates);
+    last_at := candidates[cardinality(candidates)].created_at;
+    last_keys := array[candidates[cardinality(candidates)].request_id, candidates[cardinality(candidates)].account_id];
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lifecycle_round(call text, asks preauth._ask[], held preauth.reservation[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+AS $function$
+begin
+  case call
+    when 'settle' then return preauth._settle_round(asks, held, at);
+    when 'release' then return array(select r from preauth._release_round(asks, at) as r);
+    when 'extend' then return array(select r from preauth._extend_round(asks, at) as r);
+    when 'cancel' then return array(select r from preauth._cancel_round(asks, at) as r);
+    else return preauth._resolve_round(asks, at);
+  end case;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lock_down()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  statement text;
+begin
+  for statement in
+    select format('alter %s %s owner to preauth_owner', t.class, t.name)
+    from preauth._things() as t
+    where t.owner <> 'preauth_owner'::regrole
+    order by t.class <> 'schema'
+  loop
+    execute statement;
+  end loop;
+  for statement in
+    select format('create policy nobody on %s as restrictive using (false)', t.name)
+    from preauth._things() as t
+    where t.class = 'table' and not exists (select from pg_policy as p where p.polrelid = t.name::regclass)
+  loop
+    execute statement;
+  end loop;
+  for statement in select * from preauth._revoke_statements() union all select * from preauth._grant_statements() loop
+    execute statement;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._make_routes(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], account_ids text[], models text[], route_of integer[], at timestamp with time zone)
+ RETURNS preauth._route[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  routes preauth._route[];
+  unopened_ids text[];
+  unopened_models text[];
+begin
+  for round in 1 .. 8 loop
+    routes := preauth._for_models(preauth._fresh_routes(account_ids, at), models);
+    select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, quotes, quote_of, routes, route_of) as u;
+    if unopened_ids is null then
+      return routes;
+    end if;
+    perform preauth._open_windows(unopened_ids, unopened_models, at);
+    at := preauth._now();
+  end loop;
+  perform preauth._raise('PA002', 'a budget window cannot be made', to_jsonb(unopened_ids));
+  return routes;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._page(items jsonb[], cursors text[], max_count integer)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object(
+    'items', coalesce(to_jsonb(items[:max_count]), '[]'),
+    'next_cursor', case when cardinality(items) > max_count then cursors[max_count] end)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._page_errors(max_count integer, cursor text, counted boolean DEFAULT false)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0), '[]')
+  from preauth._read_cursor(cursor) as r
+  cross join lateral (values
+    ('max_count', case when max_count is null or max_count not between 1 and 500 then 'must be from 1 to 500' end),
+    ('cursor', case when r.at is null or counted and r.first_key !~ '^[0-9]{0,18}$' then 'must be the next_cursor of the page before' end)
+  ) as c (field, message)
+  where c.message is not null
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._problem(code text, detail text, more jsonb DEFAULT '{}'::jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object(
+    'type', 'https://preauth.dev/problems/' || code,
+    'title', k.title,
+    'status', k.status,
+    'detail', detail) || more
+  from (values
+    ('malformed', 400, 'The request is malformed'),
+    ('forbidden', 403, 'This key may not do that'),
+    ('reservation_unknown', 404, 'No such reservation'),
+    ('account_unknown', 404, 'No such account'),
+    ('plan_unknown', 404, 'No such plan'),
+    ('budget_unknown', 404, 'No such budget'),
+    ('key_unknown', 404, 'No such key'),
+    ('price_table_unknown', 404, 'No such price table'),
+    ('window_unknown', 404, 'No such window'),
+    ('raise_unknown', 404, 'No such raise'),
+    ('request_id_conflict', 409, 'The request_id was used for another request'),
+    ('settlement_conflict', 409, 'It was settled with other usage'),
+    ('settlement_exceeds_hold', 409, 'The usage exceeds the hold'),
+    ('not_authorized', 409, 'The reservation was denied'),
+    ('already_settled', 409, 'The reservation is settled'),
+    ('already_released', 409, 'The reservation was released'),
+    ('hold_lapsed', 409, 'The hold has lapsed'),
+    ('not_denied', 409, 'The reservation was authorized'),
+    ('account_id_required', 409, 'The request_id names several reservations'),
+    ('price_table_conflict', 409, 'A published price table never changes'),
+    ('price_missing', 422, 'The model has no price'),
+    ('dimension_unpriced', 422, 'A dimension has no price'),
+    ('dimension_unbounded', 422, 'A dimension has no bound'),
+    ('amount_missing', 422, 'An amount is missing'),
+    ('amount_out_of_range', 422, 'The window cannot count that far'),
+    ('reference_unknown', 422, 'The request names something that does not exist'),
+    ('parent_cycle', 422, 'An account cannot be below itself'),
+    ('account_too_deep', 422, 'The account tree is too deep')
+  ) as k (code, status, title)
+  where k.code = _problem.code
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._spend_errors(since timestamp with time zone, until timestamp with time zone, by text[], label text, time_zone text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0), '[]')
+  from (values
+    ('since', case when since is null then 'is required' end),
+    ('until', case when until is null then 'is required' when until <= since then 'must be later than since' end),
+    ('by', case when by is null or not by <@ array['day', 'account', 'model', 'label'] then 'must name day, account, model or label' end),
+    ('label', case when ('label' = any (by)) <> (label is not null) then 'must be given when by names label, and only then' end),
+    ('time_zone', case when not coalesce(preauth._is_time_zone(to_jsonb(time_zone)), false) then 'must be an IANA time zone, such as Europe/Amsterdam' end)
+  ) as c (field, message)
+  where c.message is not null
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._stuck_json(r preauth.reservation, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object(
+    'request_id', r.request_id, 'account_id', r.account_id, 'state', preauth._state_at(r, at), 'model', r.model,
+    'age_seconds', floor(extract(epoch from at - r.created_at))::bigint,
+    'created_at', preauth._time(r.created_at), 'expires_at', preauth._time(r.expires_at), 'actor', r.actor,
+    'held', (
+      select coalesce(jsonb_object_agg(h.unit, h.amount), '{}')
+      from (
+        select b.unit, max(l.amount) as amount
+        from preauth.hold_line as l
+        join preauth.budget_window as w on w.window_id = l.window_id
+        join preauth.budget as b on b.budget_id = w.budget_id
+        where l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'held' and b.unit <> 'open_holds'
+        group by b.unit
+      ) as h),
+    'refused', case when r.state = 'overage_review' then r.closure -> 'amounts' end)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._why_denied(r preauth.reservation, max_count integer)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  w preauth.budget_window := preauth._denied_window(r);
+  reserved bigint := (r.denial ->> 'limit')::bigint - (r.denial ->> 'settled')::bigint - (r.denial ->> 'available')::bigint;
+  holds jsonb;
+  shown bigint;
+begin
+  select jsonb_agg(jsonb_build_object(
+      'request_id', h.request_id, 'account_id', h.account_id, 'amount', h.amount, 'held_at', preauth._time(h.held_at),
+      'closed_at', preauth._time(h.closed_at), 'state', h.state) order by h.held_at desc, h.request_id desc, h.account_id desc),
+    sum(h.amount)
+  into holds, shown
+  from preauth._holds_at(w, r.created_at, (r.denial ->> 'available')::bigint, reserved, max_count) as h;
+  return jsonb_build_object(
+    'request_id', r.request_id, 'account_id', r.account_id, 'at', preauth._time(r.created_at), 'amounts', preauth._chosen_amounts(r),
+    'denial', r.denial || jsonb_build_object('reserved', reserved),
+    'window', preauth._window_now(w),
+    'items', coalesce(holds, '[]'), 'items_amount', coalesce(shown, 0), 'held_by_others', reserved - coalesce(shown, 0));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._window_now(w preauth.budget_window)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when w.window_id is not null then jsonb_build_object(
+    'window_id', w.window_id, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at), 'time_zone', w.time_zone,
+    'limit', w.limit_amount, 'settled', w.settled, 'reserved', w.reserved, 'available', w.limit_amount - w.settled - w.reserved) end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_adjustments(account_id text DEFAULT NULL::text, since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, max_count integer DEFAULT 100, cursor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor, true);
+  before record;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select * into before from preauth._read_cursor(cursor);
+  return preauth._answered(preauth._page(
+    array_agg(preauth._adjustment_json(e) order by e.occurred_at desc, e.event_id desc),
+    array_agg(preauth._cursor(e.occurred_at, e.event_id::text, '') order by e.occurred_at desc, e.event_id desc), max_count))
+  from (
+    select u.*
+    from preauth.usage_event as u
+    where (u.kind not in ('settlement', 'charge') or u.overage is not null)
+      and u.window_id is not null
+      and (audit_adjustments.account_id is null or u.account_id = audit_adjustments.account_id)
+      and (since is null or u.occurred_at >= since)
+      and (until is null or u.occurred_at < until)
+      and u.occurred_at <= before.at
+      and (u.occurred_at, u.event_id) < (before.at, coalesce(nullif(before.first_key, '')::bigint, 0))
+    order by u.occurred_at desc, u.event_id desc
+    limit max_count + 1
+  ) as e;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_changes(subject text DEFAULT NULL::text, subject_id text DEFAULT NULL::text, since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, max_count integer DEFAULT 100, cursor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor, true);
+  ceiling bigint;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select coalesce(nullif(c.first_key, '')::bigint, 9223372036854775807) into ceiling from preauth._read_cursor(cursor) as c;
+  return preauth._answered(preauth._page(
+    array_agg(preauth._change_json(c) order by c.change_id desc),
+    array_agg(preauth._cursor(c.changed_at, c.change_id::text, '') order by c.change_id desc), max_count))
+  from (
+    select x.*
+    from preauth.change_log as x
+    where (audit_changes.subject is null or x.subject = audit_changes.subject)
+      and (audit_changes.subject_id is null or x.subject_id = audit_changes.subject_id)
+      and (since is null or x.changed_at >= since)
+      and (until is null or x.changed_at < until)
+      and x.change_id < ceiling
+    order by x.change_id desc
+    limit max_count + 1
+  ) as c;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_decisions(account_id text DEFAULT NULL::text, request_id text DEFAULT NULL::text, since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, decision text DEFAULT NULL::text, reason text DEFAULT NULL::text, model text DEFAULT NULL::text, max_count integer DEFAULT 100, cursor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor) || preauth._choice_errors('decision', decision, array['authorized', 'denied'])
+    || case when not preauth._is_denial(reason) then preauth._error('reason', 'is no reason of a denial') else '[]' end;
+  before record;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select * into before from preauth._read_cursor(cursor);
+  return preauth._answered(preauth._page(
+    array_agg(preauth._decision_json(r, preauth._now()) || jsonb_build_object('actor', r.actor) order by r.created_at desc, r.request_id desc, r.account_id desc),
+    array_agg(preauth._cursor(r.created_at, r.request_id, r.account_id) order by r.created_at desc, r.request_id desc, r.account_id desc), max_count))
+  from (
+    select x.*
+    from preauth.reservation as x
+    where (audit_decisions.account_id is null or x.account_id || '' = audit_decisions.account_id)
+      and (audit_decisions.request_id is null or x.request_id = audit_decisions.request_id)
+      and (since is null or x.created_at >= since)
+      and (until is null or x.created_at < until)
+      and (decision is null or (x.denial is null) = (decision = 'authorized'))
+      and (reason is null or x.denial ->> 'reason' = reason)
+      and (audit_decisions.model is null or coalesce(x.model, x.body ->> 'model') = audit_decisions.model)
+      and x.created_at <= before.at
+      and (x.created_at, x.request_id, x.account_id) < (before.at, before.first_key, before.second_key)
+    order by x.created_at desc, x.request_id desc, x.account_id desc
+    limit max_count + 1
+  ) as r;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_exceptions(account_id text DEFAULT NULL::text, kind text DEFAULT NULL::text, since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, max_count integer DEFAULT 100, cursor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor, true) || preauth._choice_errors('kind', kind, array['overage', 'late', 'recorded']);
+  before record;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select * into before from preauth._read_cursor(cursor);
+  return preauth._answered(preauth._page(
+    array_agg(preauth._exception_json(e) order by e.occurred_at desc, e.event_id desc),
+    array_agg(preauth._cursor(e.occurred_at, e.event_id::text, '') order by e.occurred_at desc, e.event_id desc), max_count))
+  from (
+    select u.*
+    from preauth.usage_event as u
+    where (u.kind not in ('settlement', 'charge') or u.overage is not null)
+      and (u.overage is not null or u.kind in ('late_charge', 'recorded_exception'))
+      and (audit_exceptions.account_id is null or u.account_id = audit_exceptions.account_id)
+      and (audit_exceptions.kind is null or case audit_exceptions.kind
+        when 'overage' then u.overage is not null when 'late' then u.kind = 'late_charge' else u.kind = 'recorded_exception' end)
+      and (since is null or u.occurred_at >= since)
+      and (until is null or u.occurred_at < until)
+      and u.occurred_at <= before.at
+      and (u.occurred_at, u.event_id) < (before.at, coalesce(nullif(before.first_key, '')::bigint, 0))
+    order by u.occurred_at desc, u.event_id desc
+    limit max_count + 1
+  ) as e;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_spend(since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, by text[] DEFAULT '{day}'::text[], account_id text DEFAULT NULL::text, model text DEFAULT NULL::text, label text DEFAULT NULL::text, time_zone text DEFAULT 'UTC'::text, max_count integer DEFAULT 500, cursor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor, true) || preauth._spend_errors(since, until, by, label, time_zone);
+  at timestamptz := preauth._now();
+  skipped bigint;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select coalesce(nullif(c.first_key, '')::bigint, 0) into skipped from preauth._read_cursor(cursor) as c;
+  return preauth._answered(preauth._page(array_agg(s.item order by s.place), array_agg(preauth._cursor(at, s.place::text, '') order by s.place), max_count))
+  from (
+    select row_number() over (order by g.day, g.account_id, g.model, g.label, g.unit) as place,
+      jsonb_build_object('day', g.day, 'account_id', g.account_id, 'model', g.model, 'label', g.label, 'unit', g.unit, 'amount', g.amount, 'events', g.events) as item
+    from (
+      select
+        case when 'day' = any (by) then (u.occurred_at at time zone audit_spend.time_zone)::date end as day,
+        case when 'account' = any (by) then u.account_id end as account_id,
+        case when 'model' = any (by) then coalesce(r.model, r.body ->> 'model') end as model,
+        case when 'label' = any (by) then r.body -> 'labels' ->> audit_spend.label end as label,
+        a.key as unit, sum(a.value::text::bigint) as amount, count(*) as events
+      from preauth.usage_event as u
+      left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id and u.window_id is null
+      cross join lateral jsonb_each(u.amounts) as a
+      where u.kind <> 'limit_changed'
+        and u.occurred_at >= since and u.occurred_at < until
+        and (audit_spend.account_id is null or u.account_id = audit_spend.account_id)
+        and (audit_spend.model is null or coalesce(r.model, r.body ->> 'model') = audit_spend.model)
+      group by 1, 2, 3, 4, 5
+    ) as g
+    order by place
+    offset skipped
+    limit max_count + 1
+  ) as s;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_stuck(account_id text DEFAULT NULL::text, older_than_seconds integer DEFAULT 0, max_count integer DEFAULT 100, cursor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor)
+    || case when older_than_seconds >= 0 then '[]' else preauth._error('older_than_seconds', 'must be 0 or more') end;
+  at timestamptz := preauth._now();
+  after record;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select * into after from preauth._read_cursor(coalesce(cursor, '-infinity~~'));
+  return preauth._answered(preauth._page(
+    array_agg(preauth._stuck_json(r, at) order by r.created_at, r.request_id, r.account_id),
+    array_agg(preauth._cursor(r.created_at, r.request_id, r.account_id) order by r.created_at, r.request_id, r.account_id), max_count))
+  from (
+    select s.*
+    from (
+      select x.* from preauth.reservation as x where x.state in ('unknown', 'overage_review')
+      union all
+      select x.* from preauth.reservation as x
+      where x.state in ('authorized', 'cancellation_requested') and x.expires_at <= at and x.on_expiry = 'keep'
+    ) as s
+    where (audit_stuck.account_id is null or s.account_id = audit_stuck.account_id)
+      and s.created_at <= at - make_interval(secs => older_than_seconds)
+      and (s.created_at, s.request_id, s.account_id) > (after.at, after.first_key, after.second_key)
+    order by s.created_at, s.request_id, s.account_id
+    limit max_count + 1
+  ) as r;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_timeline(request_id text DEFAULT NULL::text, account_id text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  found record := preauth._asked_about(request_id, account_id);
+begin
+  return preauth._answered(coalesce(found.problem, preauth._audit_timeline(found.held[1])));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_verify()
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return preauth._answered((
+    select jsonb_build_object('consistent', count(*) = 0, 'items', coalesce(jsonb_agg(to_jsonb(v)), '[]'))
+    from preauth_api.verify() as v));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_why_denied(request_id text DEFAULT NULL::text, account_id text DEFAULT NULL::text, max_count integer DEFAULT 100)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  errors jsonb := preauth._page_errors(max_count, null);
+  found record;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  found := preauth._asked_about(request_id, account_id);
+  return preauth._answered(case
+    when found.problem is not null then found.problem
+    when (found.held[1]).denial is null then preauth._problem('not_denied', format('Reservation %s was authorized.', request_id))
+    else preauth._why_denied(found.held[1], max_count)
+  end);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.my_reservations(max_count integer DEFAULT 50, cursor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  claimed text := preauth._claimed_account();
+  errors jsonb := preauth._page_errors(max_count, cursor);
+  before record;
+begin
+  if claimed is null then
+    return preauth._answered(preauth._problem('forbidden', 'The token names no account.'));
+  end if;
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select * into before from preauth._read_cursor(cursor);
+  return preauth._answered(preauth._page(
+    array_agg(preauth._decision_json(r, preauth._now()) order by r.created_at desc, r.request_id desc),
+    array_agg(preauth._cursor(r.created_at, r.request_id, r.account_id) order by r.created_at desc, r.request_id desc), max_count))
+  from (
+    select x.*
+    from preauth.reservation as x
+    where x.account_id || '' = claimed and x.created_at <= before.at
+      and (x.created_at, x.request_id) < (before.at, before.first_key)
+    order by x.created_at desc, x.request_id desc
+    limit max_count + 1
+  ) as r;
+end
+$function$;
+
+CREATE INDEX account_parent ON preauth.account USING btree (parent_id);
+
+CREATE INDEX budget_of_account ON preauth.budget USING btree (account_id, name);
+
+CREATE INDEX budget_of_plan ON preauth.budget USING btree (plan_id);
+
+CREATE INDEX budget_of_plans_by_name ON preauth.budget USING btree (name) WHERE (plan_id IS NOT NULL);
+
+CREATE INDEX reservation_of_account ON preauth.reservation USING btree (((account_id || ''::text)), created_at);
+
+CREATE INDEX reservation_by_time ON preauth.reservation USING btree (created_at);
+
+CREATE INDEX reservation_stuck ON preauth.reservation USING btree (created_at) WHERE (state = ANY (ARRAY['unknown'::text, 'overage_review'::text]));
+
+CREATE INDEX usage_event_by_time ON preauth.usage_event USING btree (occurred_at);
+
+CREATE INDEX usage_event_noted ON preauth.usage_event USING btree (occurred_at, event_id) WHERE ((kind <> ALL (ARRAY['settlement'::text, 'charge'::text])) OR (overage IS NOT NULL));
+
+create view preauth_api.decisions as  SELECT created_at,
+    request_id,
+    account_id,
+    call,
+        CASE
+            WHEN (denial IS NULL) THEN 'authorized'::text
+            ELSE 'denied'::text
+        END AS decision,
+        CASE
+            WHEN ((state = ANY (ARRAY['authorized'::text, 'cancellation_requested'::text])) AND (expires_at <= clock_timestamp())) THEN
+            CASE on_expiry
+                WHEN 'keep'::text THEN 'unknown'::text
+                WHEN 'charge'::text THEN 'settled'::text
+                ELSE 'lapsed'::text
+            END
+            ELSE state
+        END AS state,
+    (denial ->> 'reason'::text) AS reason,
+    (denial ->> 'budget'::text) AS budget,
+    (denial ->> 'scope'::text) AS scope,
+    (denial ->> 'window'::text) AS window_key,
+    (denial ->> 'unit'::text) AS unit,
+    ((denial ->> 'required'::text))::bigint AS required,
+    ((denial ->> 'available'::text))::bigint AS available,
+    COALESCE(model, (body ->> 'model'::text)) AS model,
+    (
+        CASE
+            WHEN (option_no = 0) THEN body
+            ELSE ((body -> 'alternatives'::text) -> (option_no - 1))
+        END -> 'amounts'::text) AS amounts,
+    (closure -> 'amounts'::text) AS settled_amounts,
+    expires_at,
+    (body ->> 'session_id'::text) AS session_id,
+    (body -> 'labels'::text) AS labels,
+    actor
+   FROM preauth.reservation r;
+
+create view preauth_api.holds as  SELECT r.created_at,
+    l.request_id,
+    l.account_id,
+    l."position",
+    b.name AS budget,
+    w.account_id AS scope,
+    b.unit,
+    w.window_key,
+    l.window_id,
+        CASE
+            WHEN (l.lapses_at <= clock_timestamp()) THEN 'lapsed'::text
+            ELSE l.state
+        END AS state,
+    l.amount,
+    l.settled_amount,
+    l.available_after,
+    l.lapses_at
+   FROM (((preauth.hold_line l
+     JOIN preauth.reservation r ON (((r.request_id = l.request_id) AND (r.account_id = l.account_id))))
+     JOIN preauth.budget_window w ON ((w.window_id = l.window_id)))
+     JOIN preauth.budget b ON ((b.budget_id = w.budget_id)));
+
+create view preauth_api.spend as  SELECT u.occurred_at,
+    u.event_id,
+    u.account_id,
+    u.request_id,
+    u.kind,
+    a.key AS unit,
+    ((a.value)::text)::bigint AS amount,
+    ((u.overage ->> a.key))::bigint AS overage,
+    COALESCE(r.model, (r.body ->> 'model'::text)) AS model,
+    (r.body -> 'labels'::text) AS labels,
+    u.outcome,
+    u.provider_request_id,
+    u.window_id,
+    u.actor,
+    u.reason
+   FROM ((preauth.usage_event u
+     LEFT JOIN preauth.reservation r ON (((r.request_id = u.request_id) AND (r.account_id = u.account_id) AND (u.window_id IS NULL))))
+     CROSS JOIN LATERAL jsonb_each(u.amounts) a(key, value))
+  WHERE (u.kind <> 'limit_changed'::text);
+
+create view preauth_api.windows as  SELECT w.window_id,
+    w.account_id,
+    b.owner,
+    b.name AS budget,
+    b.unit,
+    b.model,
+    b.enforcement,
+    w.window_key,
+    w.starts_at,
+    w.ends_at,
+    w.time_zone,
+    w.limit_amount,
+    w.settled,
+    w.reserved,
+    ((w.limit_amount - w.settled) - w.reserved) AS available
+   FROM (preauth.budget_window w
+     JOIN preauth.budget b ON ((b.budget_id = w.budget_id)));
+
+create policy nobody on preauth.plan as restrictive for all to public using (false);
+
+create policy nobody on preauth.account as restrictive for all to public using (false);
+
+create policy nobody on preauth.budget as restrictive for all to public using (false);
+
+create policy nobody on preauth.configuration as restrictive for all to public using (false);
+
+create policy nobody on preauth.limit_raise as restrictive for all to public using (false);
+
+create policy nobody on preauth.budget_window as restrictive for all to public using (false);
+
+create policy nobody on preauth.route as restrictive for all to public using (false);
+
+create policy nobody on preauth.reservation as restrictive for all to public using (false);
+
+create policy nobody on preauth.hold_line as restrictive for all to public using (false);
+
+create policy nobody on preauth.usage_event as restrictive for all to public using (false);
+
+create policy nobody on preauth.correction as restrictive for all to public using (false);
+
+create policy nobody on preauth.reservation_event as restrictive for all to public using (false);
+
+create policy nobody on preauth.change_log as restrictive for all to public using (false);
+
+create policy nobody on preauth.api_key as restrictive for all to public using (false);
+
+create policy nobody on preauth.price_table as restrictive for all to public using (false);
+
+revoke all on function preauth._adjustment_json(e preauth.usage_event) from public;
+
+revoke all on function preauth._asked_about(request_id text, account_id text, OUT held preauth.reservation[], OUT problem jsonb) from public;
+
+revoke all on function preauth._audit_timeline(r preauth.reservation) from public;
+
+revoke all on function preauth._change_json(c preauth.change_log) from public;
+
+revoke all on function preauth._choice_errors(field text, value text, choices text[]) from public;
+
+revoke all on function preauth._decision_detail(r preauth.reservation) from public;
+
+revoke all on function preauth._denied_window(r preauth.reservation) from public;
+
+revoke all on function preauth._exception_json(e preauth.usage_event) from public;
+
+revoke all on function preauth._held_then(candidates preauth.reservation[], window_id bigint, at timestamp with time zone, available bigint) from public;
+
+revoke all on function preauth._holds_at(w preauth.budget_window, at timestamp with time zone, available bigint, reserved bigint, max_count integer) from public;
+
+revoke all on function preauth._page(items jsonb[], cursors text[], max_count integer) from public;
+
+revoke all on function preauth._page_errors(max_count integer, cursor text, counted boolean) from public;
+
+revoke all on function preauth._spend_errors(since timestamp with time zone, until timestamp with time zone, by text[], label text, time_zone text) from public;
+
+revoke all on function preauth._stuck_json(r preauth.reservation, at timestamp with time zone) from public;
+
+revoke all on function preauth._why_denied(r preauth.reservation, max_count integer) from public;
+
+revoke all on function preauth._window_now(w preauth.budget_window) from public;
+
+revoke all on function preauth_api.audit_adjustments(account_id text, since timestamp with time zone, until timestamp with time zone, max_count integer, cursor text) from public;
+
+revoke all on function preauth_api.audit_changes(subject text, subject_id text, since timestamp with time zone, until timestamp with time zone, max_count integer, cursor text) from public;
+
+revoke all on function preauth_api.audit_decisions(account_id text, request_id text, since timestamp with time zone, until timestamp with time zone, decision text, reason text, model text, max_count integer, cursor text) from public;
+
+revoke all on function preauth_api.audit_exceptions(account_id text, kind text, since timestamp with time zone, until timestamp with time zone, max_count integer, cursor text) from public;
+
+revoke all on function preauth_api.audit_spend(since timestamp with time zone, until timestamp with time zone, by text[], account_id text, model text, label text, time_zone text, max_count integer, cursor text) from public;
+
+revoke all on function preauth_api.audit_stuck(account_id text, older_than_seconds integer, max_count integer, cursor text) from public;
+
+revoke all on function preauth_api.audit_timeline(request_id text, account_id text) from public;
+
+revoke all on function preauth_api.audit_verify() from public;
+
+revoke all on function preauth_api.audit_why_denied(request_id text, account_id text, max_count integer) from public;
+
+comment on function preauth._adjustment_json(e preauth.usage_event) is 'A correction of a window, as a list shows it.';
+
+comment on function preauth._asked_about(request_id text, account_id text, OUT held preauth.reservation[], OUT problem jsonb) is 'The one reservation that an auditor asks about, or why it cannot be told. account_id may be left out while request_id names one.';
+
+comment on function preauth._audit_timeline(r preauth.reservation) is 'A reservation''s timeline as auditors read it: the decision with what was asked and held, then each later event.';
+
+comment on function preauth._change_json(c preauth.change_log) is 'A change of a plan, an account, a budget or a key, as a list shows it.';
+
+comment on function preauth._choice_errors(field text, value text, choices text[]) is 'What is wrong with a value that must be one of a few, as [{path, message}]; [] when nothing is, or when it was left out.';
+
+comment on function preauth._claimed_account() is 'The account that the caller''s JWT names, as PostgREST hands it on in request.jwt.claims; null if none. The setting preauth.account_claim says which claim: a path with dots, sub when unset. Never below user_metadata, which users write themselves. Anyone who can run SQL can set request.jwt.claims: it is believed only of a login that may act as a service too, as PostgREST''s authenticator may.';
+
+comment on function preauth._decision_detail(r preauth.reservation) is 'What a decision was about and what it held: amounts in their units, shared scopes with their fill level.';
+
+comment on function preauth._denied_window(r preauth.reservation) is 'The window that could not cover a denied request; null where the reason is no window''s.';
+
+comment on function preauth._exception_json(e preauth.usage_event) is 'Spend that was not as authorized, as a list shows it.';
+
+comment on function preauth._held_then(candidates preauth.reservation[], window_id bigint, at timestamp with time zone, available bigint) is 'Of these reservations the holds that counted in a window''s reserved at an instant at which available was left, in its budget''s unit; closed_at: when they stopped, null while they count. A lease stops at its end, whenever that was written down.';
+
+comment on function preauth._holds_at(w preauth.budget_window, at timestamp with time zone, available bigint, reserved bigint, max_count integer) is 'The holds that were open on a window at an instant at which reserved was held and available was left, in its budget''s unit: until they are all of it, or max_count, or more than 20000 reservations were looked at.';
+
+comment on function preauth._lock_down() is 'Gives everything in the ledger''s schemas to preauth_owner, writes into each table that its row security lets nobody through, takes what PostgreSQL or Supabase grants by default, and grants what preauth._audience says. Grants to other roles are left as they are. Must run as a member of preauth_owner.';
+
+comment on function preauth._page(items jsonb[], cursors text[], max_count integer) is 'A page of a list: {items, next_cursor}, from up to max_count + 1 rows and their cursors. next_cursor is null on the last one.';
+
+comment on function preauth._page_errors(max_count integer, cursor text, counted boolean) is 'What is wrong with the paging of a list, as [{path, message}]; [] when nothing is. counted: the list is in the order of a number, not of keys.';
+
+comment on function preauth._spend_errors(since timestamp with time zone, until timestamp with time zone, by text[], label text, time_zone text) is 'What is wrong with the question for spend, as [{path, message}]; [] when nothing is.';
+
+comment on function preauth._stuck_json(r preauth.reservation, at timestamp with time zone) is 'A hold that nobody has ended: what it holds, in its units, and in overage_review the settlement that was refused.';
+
+comment on function preauth._why_denied(r preauth.reservation, max_count integer) is 'A denial with the figures and the open holds that proved it.';
+
+comment on function preauth._window_now(w preauth.budget_window) is 'A window with its figures as they are, in its budget''s unit; null for none.';
+
+comment on function preauth_api.audit_adjustments(account_id text, since timestamp with time zone, until timestamp with time zone, max_count integer, cursor text) is 'Corrections of windows, newest first: of what is settled (adjustment) and of the limit (limit_changed), with who and why. since <= time < until. Amounts in the window''s unit. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+
+comment on function preauth_api.audit_changes(subject text, subject_id text, since timestamp with time zone, until timestamp with time zone, max_count integer, cursor text) is 'Who changed what, newest first: before, after, who, why. subject: plan, account, budget, api_key and the like; subject_id: its id, a budget''s is <owner>/<name>. since <= time < until. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+
+comment on function preauth_api.audit_decisions(account_id text, request_id text, since timestamp with time zone, until timestamp with time zone, decision text, reason text, model text, max_count integer, cursor text) is 'Decisions, newest first, that have all that is asked for. since <= time < until. decision: authorized or denied; reason: of a denial. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+
+comment on function preauth_api.audit_exceptions(account_id text, kind text, since timestamp with time zone, until timestamp with time zone, max_count integer, cursor text) is 'Spend that was not as authorized, newest first: above its hold (kind overage), after its hold was gone (late), or without a decision (recorded). since <= time < until. Amounts in their units. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+
+comment on function preauth_api.audit_spend(since timestamp with time zone, until timestamp with time zone, by text[], account_id text, model text, label text, time_zone text, max_count integer, cursor text) is 'What was spent in since <= time < until, adjustments included, by unit and by what by names: day (in time_zone), account, model, label (the value of the label that label names). amount in the unit; events counts. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+
+comment on function preauth_api.audit_stuck(account_id text, older_than_seconds integer, max_count integer, cursor text) is 'Holds that time will not end: state unknown or overage_review, oldest first. older_than_seconds: since the decision. Returns {items: [{request_id, account_id, state, age_seconds, held {unit: amount}, …}], next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+
+comment on function preauth_api.audit_timeline(request_id text, account_id text) is 'Everything that happened to a reservation, in order: {request_id, account_id, state, items: [{at, event, actor, amounts, overage, detail}]}. Amounts in their units. account_id may be left out while request_id names one.';
+
+comment on function preauth_api.audit_verify() is 'preauth_api.verify() as JSON: {consistent, items: the mismatches}.';
+
+comment on function preauth_api.audit_why_denied(request_id text, account_id text, max_count integer) is 'A denial with the rows that proved it: the window''s limit, settled, reserved and available at that instant, as they are now, and the holds that were open then, newest first, at most max_count (1 to 500). items_amount is their sum, held_by_others what the rest of reserved is. Amounts in the window''s unit. 409 not_denied if it was authorized.';
+
+comment on function preauth_api.my_reservations(max_count integer, cursor text) is 'What the account that the caller''s JWT names has asked for, newest first: {items, next_cursor}. max_count: 1 to 500. cursor: the next_cursor of the page before. 403 forbidden without an account.';
+
+comment on view preauth_api.decisions is 'Every decision with what was asked. budget to available: of a denial, in its unit; amounts and settled_amounts: {unit: amount}.';
+
+comment on view preauth_api.holds is 'What reservations hold or have settled, a row for each budget window, in its unit. available_after: what was left just after the hold.';
+
+comment on view preauth_api.spend is 'Every amount that was spent, and every adjustment, a row for each unit. overage: how much of it was above the hold.';
+
+comment on view preauth_api.windows is 'Every budget window there has been, with its figures in the budget''s unit. Leases that have lapsed count in reserved until they are given back.';
+
+select preauth._lock_down();
+$revision_0006$;
+    update preauth.alembic_version set version_num = '0006';
+  end if;
+end
+$upgrade$;
+
+do $upgrade$
+begin
+  if (select v.version_num from preauth.alembic_version as v) = '0006' then
+    execute $revision_0007$
+-- cycles rolling windows and thresholds
+
+alter type preauth._slot add attribute trails interval;
+alter type preauth._tally add attribute notable_from bigint;
+
+drop function preauth._lock_tallies(window_ids bigint[]);
+
+drop function preauth._window_bounds(policy jsonb, zone text, at timestamp with time zone, OUT window_key text, OUT starts_at timestamp with time zone, OUT ends_at timestamp with time zone);
+
+drop function preauth._slot_fits_at(slot preauth._slot, place integer, reserved bigint, required bigint, at timestamp with time zone, lapses preauth._lapse[]);
+
+drop function preauth._rate_limit_headers(budget text, limit_amount bigint, available bigint, starts_at timestamp with time zone, ends_at timestamp with time zone, at timestamp with time zone);
+
+drop function preauth._lapses(slots preauth._slot[], lines preauth._line[], expiries timestamp with time zone[]);
+
+create table preauth.window_slice () with (fillfactor=50);
+
+create table preauth.outbox ();
+
+alter table preauth.outbox add column message_id bigint generated always as identity not null;
+
+alter table preauth.window_slice add column window_id bigint not null;
+
+alter table preauth.outbox add column account_id text not null;
+
+alter table preauth.window_slice add column account_id text not null;
+
+alter table preauth.outbox add column topic text not null;
+
+alter table preauth.window_slice add column ages_at timestamp with time zone not null;
+
+alter table preauth.outbox add column window_id bigint not null;
+
+alter table preauth.window_slice add column settled bigint not null;
+
+alter table preauth.outbox add column threshold smallint not null;
+
+alter table preauth.window_slice add column credited bigint default 0 not null;
+
+alter table preauth.outbox add column occurrence integer not null;
+
+alter table preauth.outbox add column body jsonb not null;
+
+alter table preauth.outbox add column created_at timestamp with time zone not null;
+
+alter table preauth.budget add column thresholds smallint[] default '{}'::smallint[] not null;
+
+alter table preauth.budget_window add column slice_length interval;
+
+alter table preauth.budget_window add column slice_count integer;
+
+alter table preauth.budget_window add column alert_at bigint;
+
+CREATE OR REPLACE FUNCTION preauth._add_to_slices(window_ids bigint[], amounts bigint[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into preauth.window_slice as s (window_id, account_id, ages_at, settled)
+  select w.window_id, w.account_id, preauth._ages_at(at, w.slice_length, w.slice_count), m.amount
+  from unnest(window_ids, amounts) as m (window_id, amount)
+  join preauth.budget_window as w on w.window_id = m.window_id
+  where w.slice_length is not null and m.amount <> 0
+  on conflict (window_id, ages_at, account_id) do update set settled = s.settled + excluded.settled;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._age(window_ids bigint[], at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  with aged as (
+    delete from preauth.window_slice as s
+    where s.window_id = any (window_ids) and s.ages_at <= at
+    returning s.window_id, s.settled
+  )
+  update preauth.budget_window as w
+  set settled = w.settled - a.settled
+  from (select g.window_id, sum(g.settled)::bigint as settled from aged as g group by g.window_id) as a
+  where w.window_id = a.window_id;
+  return found;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._ages_at(at timestamp with time zone, slice_length interval, slice_count integer)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select date_bin(slice_length, at, timestamptz '1970-01-01T00:00:00Z') + (slice_count + 1) * slice_length
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._alert_body(w preauth.budget_window, budget preauth.budget, threshold smallint, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object('account_id', w.account_id, 'budget', budget.name, 'unit', budget.unit, 'model', budget.model, 'enforcement', budget.enforcement,
+    'window', w.window_key, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at),
+    'threshold', threshold, 'limit', w.limit_amount, 'settled', w.settled, 'reserved', w.reserved, 'reached_at', preauth._time(at))
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._alert_level(limit_amount bigint, threshold smallint)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select greatest((limit_amount * threshold + 99) / 100, case when num_nulls(limit_amount, threshold) = 0 then 1 end) $function$;
+
+CREATE OR REPLACE FUNCTION preauth._aliases_errors(path text, body jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  aliases jsonb := body -> 'aliases';
+begin
+  if body ->> 'aliases' is null then
+    return '[]'::jsonb;
+  elsif jsonb_typeof(aliases) <> 'array' or jsonb_array_length(aliases) not between 1 and 64 then
+    return preauth._error(path, 'must be an array of 1 to 64 names');
+  end if;
+  return (
+    select coalesce(jsonb_agg(preauth._error(path || '.' || c.place - 1, c.message) -> 0 order by c.place), '[]')
+    from (
+      select a.place, case when a.alias = body -> 'model' then 'is the model itself' else preauth._model_name_error(a.alias, body ->> 'variant') end
+      from jsonb_array_elements(aliases) with ordinality as a (alias, place)
+    ) as c (place, message)
+    where c.message is not null);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._are_thresholds(value jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when jsonb_typeof(value) = 'array' then (
+    select count(*) <= 16 and count(distinct t.threshold) = count(*)
+      and coalesce(bool_and(case when preauth._is_amount(t.threshold) then t.threshold::text::bigint between 1 and 1000 else false end), true)
+    from jsonb_array_elements(value) as t (threshold))
+  else false end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._ask_fits_at(ask preauth._ask, quotes preauth._quote[], first_quote integer, routes preauth._route[], route_no integer, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  route preauth._route;
+  places integer[];
+  fits_at timestamptz;
+begin
+  for option_no in 0 .. preauth._last_option(ask.body) loop
+    route := routes[route_no + option_no];
+    places := preauth._places(route, slot_ids, ask.call);
+    fits_at := least(fits_at, preauth._fits_at(
+      places, preauth._wanted(route, places, preauth._asked_amounts(ask.body, option_no, quotes, first_quote)), slots, reserved, lapses, at));
+  end loop;
+  return fits_at;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._asked_amounts(body jsonb, option_no integer, quotes preauth._quote[], first_quote integer)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$ select case when first_quote is null then preauth._option_amounts(body, option_no) else quotes[first_quote + option_no].amounts end $function$;
+
+CREATE OR REPLACE FUNCTION preauth._balance_window(scope text, zone text, budget preauth.budget, counter_id bigint, show_level boolean, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  w preauth.budget_window;
+begin
+  select x.* into w from preauth._current_window(scope, counter_id, at) as c join preauth.budget_window as x on x.window_id = c.window_id;
+  if w.window_id is null then
+    w.reserved := 0;
+    w.time_zone := zone;
+    select b.window_key, b.starts_at, b.ends_at into w.window_key, w.starts_at, w.ends_at
+    from preauth._next_window(scope, counter_id, budget.window_policy, zone, at) as b;
+    select o.limit_amount, o.settled into w.limit_amount, w.settled
+    from preauth._opening(scope, counter_id, budget, zone, w.starts_at, w.ends_at, at) as o;
+    if budget.window_policy ->> 'kind' = 'fixed' then
+      w.window_key := null;
+      w.starts_at := null;
+      w.ends_at := null;
+    end if;
+  else
+    w.limit_amount := preauth._limit_at(w, budget, at);
+  end if;
+  w.settled := preauth._settled_at(w, at);
+  w.reserved := w.reserved - preauth._lapsed(w.window_id, at);
+  return jsonb_build_object(
+      'budget', budget.name, 'scope', scope, 'unit', budget.unit, 'model', budget.model, 'window', w.window_key, 'enforcement', budget.enforcement,
+      'limit', w.limit_amount, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at),
+      'resets_at', preauth._time(w.ends_at), 'time_zone', w.time_zone)
+    || case when show_level then jsonb_build_object(
+      'settled', w.settled, 'reserved', w.reserved, 'available', w.limit_amount - w.settled - w.reserved) else '{}' end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._budget_checks(body jsonb)
+ RETURNS TABLE(place integer, field text, message text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select 0, f.name, 'is not a field of a budget'
+  from jsonb_object_keys(body - array['name', 'unit', 'window', 'limit_amount', 'model', 'enforcement', 'overdraft_amount', 'overage', 'on_expiry', 'rollover', 'thresholds']) as f (name)
+  union all
+  select 1, f.name, 'is required' from unnest(array['name', 'unit', 'window', 'limit_amount']) as f (name) where not body ? f.name
+  union all
+  select 2, r.field, r.message from preauth._rollover_checks(body) as r
+  union all
+  values
+    (2, 'name', case when body ? 'name' and (jsonb_typeof(body -> 'name') <> 'string' or not preauth._is_name(body ->> 'name', 64) or body ->> 'name' = 'max_open_holds')
+      then 'must be 1 to 64 characters, a-z first, then a-z 0-9 _ . -, and not max_open_holds' end),
+    (2, 'unit', case when body ? 'unit' and (jsonb_typeof(body -> 'unit') <> 'string' or not preauth._is_unit(body ->> 'unit') or body ->> 'unit' = 'open_holds')
+      then 'must be 1 to 32 characters, a-z first, then a-z 0-9 _, and not open_holds' end),
+    (2, 'limit_amount', case when body ->> 'limit_amount' is not null and not preauth._is_amount(body -> 'limit_amount')
+      then 'must be a whole number from 0 to 9007199254740991, or null for unlimited' end),
+    (2, 'model', case when body ->> 'model' is not null then preauth._value_error('id', body -> 'model') end),
+    (2, 'enforcement', case when body ->> 'enforcement' is not null and body -> 'enforcement' not in ('"hard"', '"soft"', '"observe"') then 'must be hard, soft or observe' end),
+    (2, 'overage', case when body ->> 'overage' is not null and body -> 'overage' not in ('"charge"', '"reject"') then 'must be charge or reject' end),
+    (2, 'on_expiry', case when body ->> 'on_expiry' is not null and body -> 'on_expiry' not in ('"keep"', '"release"', '"charge"') then 'must be keep, release or charge' end),
+    (2, 'thresholds', case when body ->> 'thresholds' is not null and not preauth._are_thresholds(body -> 'thresholds')
+      then 'must be up to 16 different whole percentages from 1 to 1000' end),
+    (2, 'overdraft_amount', case when body ->> 'overdraft_amount' is null then null
+      when not preauth._is_amount(body -> 'overdraft_amount') then 'must be a whole number from 0 to 9007199254740991'
+      when coalesce(body ->> 'enforcement', 'hard') <> 'soft' and body -> 'overdraft_amount' <> '0' then 'is only for a soft budget' end)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._budget_json(budget preauth.budget)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object('name', budget.name, 'unit', budget.unit, 'window', budget.window_policy, 'limit_amount', budget.limit_amount,
+    'model', budget.model, 'enforcement', budget.enforcement, 'overdraft_amount', budget.overdraft_amount,
+    'overage', budget.overage, 'on_expiry', budget.on_expiry, 'thresholds', budget.thresholds)
+    || case when budget.rollover is not null then jsonb_build_object('rollover', budget.rollover) else '{}' end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._budget_row(plan_id text, account_id text, body jsonb)
+ RETURNS preauth.budget
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select b from jsonb_populate_record(null::preauth.budget, jsonb_build_object(
+    'plan_id', plan_id, 'account_id', account_id, 'name', body -> 'name', 'unit', body -> 'unit', 'window_policy', preauth._window_policy(body -> 'window'),
+    'limit_amount', body -> 'limit_amount', 'model', body -> 'model', 'enforcement', coalesce(body ->> 'enforcement', 'hard'),
+    'overdraft_amount', coalesce((body ->> 'overdraft_amount')::bigint, 0), 'overage', coalesce(body ->> 'overage', 'charge'),
+    'on_expiry', coalesce(body ->> 'on_expiry', 'keep'), 'rollover', preauth._rollover(body -> 'rollover'),
+    'thresholds', preauth._thresholds(body))) as b
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._carried_over(scope text, counter_id bigint, budget preauth.budget, zone text, starts_at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  anchor constant date := case when budget.window_policy ->> 'kind' = 'cycle' then preauth._cycle_anchor(scope, zone) end;
+  most constant bigint := (budget.rollover ->> 'max')::bigint;
+  previous preauth.budget_window;
+  carried bigint;
+  passed timestamptz;
+begin
+  select w.* into previous from preauth.budget_window as w
+  where w.account_id = scope and w.budget_id = counter_id and w.ends_at <= _carried_over.starts_at
+  order by w.starts_at desc limit 1;
+  if previous.limit_amount is null or budget.limit_amount is null then
+    return 0;
+  end if;
+  carried := preauth._left_over(previous, budget.rollover);
+  passed := previous.ends_at;
+  -- a period in which nothing was spent has no window, and leaves its whole limit
+  while passed < starts_at and carried < most and budget.limit_amount > 0 and budget.window_policy ->> 'kind' <> 'fixed' loop
+    carried := least(carried + budget.limit_amount, most);
+    select b.ends_at into passed from preauth._window_bounds(budget.window_policy, anchor, zone, passed) as b;
+  end loop;
+  return carried;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._change_limits(budget_id bigint, limit_amount bigint, actor text, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  at timestamptz := preauth._now();
+  window_ids bigint[];
+begin
+  with changed as (
+    select w.window_id, w.account_id, w.limit_amount as before, preauth._limit_with(w, _change_limits.limit_amount) as after
+    from preauth._lock_windows(array(
+      select c.window_id from preauth.budget_window as c
+      where c.budget_id = _change_limits.budget_id and c.ends_at > at
+        and c.limit_amount is distinct from preauth._limit_with(c, _change_limits.limit_amount))) as w
+    where w.budget_id = _change_limits.budget_id
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select c.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', c.window_id,
+      jsonb_build_object('before', c.before, 'after', c.after), at, coalesce(actor, session_user), reason
+    from changed as c
+  ), moved as (
+    update preauth.budget_window as w set limit_amount = c.after
+    from changed as c
+    where w.window_id = c.window_id
+    returning w.window_id
+  )
+  select array_agg(m.window_id) into window_ids from moved as m;
+  perform preauth._raise_alerts(window_ids, at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._change_thresholds(budget_id bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  at timestamptz := preauth._now();
+  window_ids bigint[] := array(
+    select w.window_id from preauth._lock_windows(array(
+      select c.window_id from preauth.budget_window as c where c.budget_id = _change_thresholds.budget_id and c.ends_at > at)) as w);
+begin
+  perform preauth._raise_alerts(window_ids, at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._close_lines(closings preauth._closing[], at timestamp with time zone)
+ RETURNS preauth._closed[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  closed preauth._closed[] := array[]::preauth._closed[];
+  lines preauth.hold_line[];
+  tallies preauth._tally[];
+  ids bigint[];
+  place integer;
+  held boolean;
+  notable boolean := false;
+begin
+  if cardinality(closings) = 0 then
+    return closed;
+  end if;
+  tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c), at);
+  ids := array(select t.window_id from unnest(tallies) as t);
+  lines := array(
+    select l from unnest(closings) with ordinality as c
+    join preauth.hold_line as l on l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position
+    order by c.ordinality);
+  for k in 1 .. cardinality(closings) loop
+    continue when not preauth._may_close(lines[k].state, closings[k].next_state)
+      or closings[k].next_state = 'lapsed' and not coalesce(lines[k].lapses_at <= at, false);
+    place := array_position(ids, lines[k].window_id);
+    held := lines[k].state = 'held';
+    tallies[place].freed := tallies[place].freed + case when held then lines[k].amount else 0 end;
+    tallies[place].spent := tallies[place].spent + coalesce(closings[k].settled_amount, 0);
+    notable := notable or coalesce(tallies[place].settled + tallies[place].spent >= tallies[place].notable_from, false);
+    closed := closed || preauth._as_closed(lines[k], closings[k], tallies[place], not held or coalesce(lines[k].lapses_at <= at, false));
+  end loop;
+  perform preauth._move(closed, tallies);
+  if notable then
+    perform preauth._note_spend(tallies, at);
+  end if;
+  return closed;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._correct_settled(window_id bigint, amount bigint, at timestamp with time zone)
+ RETURNS preauth.budget_window
+ LANGUAGE plpgsql
+AS $function$
+declare
+  w preauth.budget_window;
+begin
+  perform preauth._age(array[window_id], at);
+  update preauth.budget_window as x set settled = x.settled + amount where x.window_id = _correct_settled.window_id returning x.* into w;
+  if w.slice_length is not null then
+    if amount > 0 then
+      perform preauth._add_to_slices(array[w.window_id], array[amount], at);
+    else
+      perform preauth._credit_slices(w, -amount, at);
+    end if;
+  end if;
+  if w.settled >= w.alert_at then
+    perform preauth._raise_alerts(array[w.window_id], at);
+  end if;
+  return w;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._credit_slices(w preauth.budget_window, amount bigint, at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  taken bigint;
+  rest bigint;
+begin
+  with eldest as (
+    select s.ages_at, least(s.settled, amount - (sum(s.settled) over (order by s.ages_at) - s.settled))::bigint as part
+    from preauth.window_slice as s
+    where s.window_id = w.window_id and s.settled > 0
+  ), credits as (
+    update preauth.window_slice as s
+    set settled = s.settled - e.part, credited = s.credited + e.part
+    from eldest as e
+    where s.window_id = w.window_id and s.ages_at = e.ages_at and e.part > 0
+    returning e.part
+  )
+  select coalesce(sum(c.part), 0) into taken from credits as c;
+  rest := amount - taken;
+  if rest > 0 then
+    insert into preauth.window_slice as s (window_id, account_id, ages_at, settled, credited)
+    values (w.window_id, w.account_id, preauth._ages_at(at, w.slice_length, w.slice_count), -rest, rest)
+    on conflict (window_id, ages_at, account_id) do update set settled = s.settled - rest, credited = s.credited + rest;
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._current_headers(account_id text, model text, at timestamp with time zone)
+ RETURNS json
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select preauth._rate_limit_headers((b.budget).name, l.limit_amount, l.available, w.starts_at, w.ends_at, w.slice_length * w.slice_count, at)
+  from preauth._applicable_budgets(array[account_id], model, at) as b
+  cross join lateral preauth._current_window(b.scope, b.counter_id, at) as current
+  join preauth.budget_window as w on w.window_id = current.window_id
+  cross join lateral (
+    select x.limit_amount, x.limit_amount - preauth._settled_at(w, at) - w.reserved + preauth._lapsed(w.window_id, at) as available
+    from (select preauth._limit_at(w, b.budget, at)) as x (limit_amount)
+  ) as l
+  where l.limit_amount is not null
+  order by l.available::numeric / greatest(l.limit_amount, 1), (b.budget).name
+  limit 1
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._cycle_anchor(account_id text, zone text)
+ RETURNS date
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(a.cycle_anchor, (a.created_at at time zone zone)::date)
+  from preauth.account as a where a.account_id = _cycle_anchor.account_id
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._cycle_bounds(policy jsonb, anchor date, zone text, at timestamp with time zone, OUT window_key text, OUT starts_at timestamp with time zone, OUT ends_at timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  local_time timestamp := at at time zone zone;
+  step integer := case policy ->> 'period' when 'year' then 12 else 1 end;
+  elapsed integer := (extract(year from local_time) - extract(year from anchor)) * 12 + extract(month from local_time) - extract(month from anchor);
+  first_month integer := floor(elapsed::numeric / step) * step;
+begin
+  if local_time < preauth._cycle_start(anchor, first_month) then
+    first_month := first_month - step;
+  end if;
+  -- where clocks went back across a boundary, local time alone names the cycle before
+  if at >= preauth._instant(preauth._cycle_start(anchor, first_month + step), zone) then
+    first_month := first_month + step;
+  end if;
+  window_key := 'cycle:' || to_char(preauth._cycle_start(anchor, first_month), 'YYYY-MM-DD');
+  starts_at := preauth._instant(preauth._cycle_start(anchor, first_month), zone);
+  ends_at := preauth._instant(preauth._cycle_start(anchor, first_month + step), zone);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._cycle_start(anchor date, months integer)
+ RETURNS timestamp without time zone
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select anchor + make_interval(months => months) $function$;
+
+CREATE OR REPLACE FUNCTION preauth._decide(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], at timestamp with time zone, INOUT reserved bigint[], OUT rulings preauth._ruling[], OUT lines preauth._line[])
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  known integer[] := preauth._known(asks);
+  looked_back bigint[] := array[]::bigint[];
+  at_route integer := 0;
+  route preauth._route;
+  places integer[];
+  wanted bigint[];
+  ruling preauth._ruling;
+  first_ruling preauth._ruling;
+  problem jsonb;
+  short integer;
+  gone record;
+begin
+  rulings := '{}';
+  lines := '{}';
+  for n in 1 .. cardinality(asks) loop
+    for option_no in 0 .. preauth._last_option(asks[n].body) loop
+      if at_route is distinct from route_of[n] + option_no then
+        at_route := route_of[n] + option_no;
+        route := routes[at_route];
+        places := preauth._places(route, slot_ids, asks[n].call);
+      end if;
+      ruling := row(n, preauth._prior_verdict(asks[n], route, n = any (known) or asks[n].twin and preauth._is_decided(n, asks, rulings)),
+        option_no, null, null, null, null, null, null);
+      if ruling.verdict is null then
+        wanted := preauth._wanted(route, places, preauth._asked_amounts(asks[n].body, option_no, quotes, quote_of[n]));
+        if not preauth._is_record(asks[n].body) then
+          ruling.detail := preauth._missing_unit(route, wanted);
+          ruling.verdict := case when ruling.detail is not null then 'amount_missing' when num_nonnulls(variadic wanted) = 0 then 'no_budget' end;
+          if quotes[quote_of[n] + option_no].problems <> '{}' then
+            problem := preauth._quote_problem(quotes[quote_of[n] + option_no].problems, route, wanted, ruling.detail);
+            ruling.verdict := coalesce(problem ->> 'code', ruling.verdict);
+            ruling.detail := coalesce(problem::text, ruling.detail);
+          end if;
+        end if;
+      end if;
+      if ruling.verdict is null then
+        short := preauth._first_shortage(slots, reserved, places, wanted, not preauth._is_record(asks[n].body));
+        if short is not null then
+          gone := preauth._make_room(slots, slot_ids, reserved, looked_back, places, wanted, not preauth._is_record(asks[n].body), at);
+          short := gone.short;
+          reserved := gone.reserved;
+          looked_back := gone.looked_back;
+        end if;
+        if short is not null then
+          ruling := preauth._shortage_ruling(n, option_no, places[short], slots[places[short]], reserved[places[short]], wanted[short]);
+        end if;
+      end if;
+      if ruling.verdict is null then
+        ruling.verdict := 'authorized';
+        for k in 1 .. cardinality(places) loop
+          continue when wanted[k] is null;
+          lines := lines || row(n, k, places[k], wanted[k],
+            slots[places[k]].limit_amount - slots[places[k]].settled - reserved[places[k]] - wanted[k])::preauth._line;
+          reserved[places[k]] := reserved[places[k]] + wanted[k];
+          ruling.on_expiry := preauth._stricter_expiry(ruling.on_expiry, slots[places[k]].on_expiry);
+        end loop;
+      end if;
+      if option_no = 0 then
+        first_ruling := ruling;
+      end if;
+      exit when not preauth._is_denial(ruling.verdict);
+    end loop;
+    rulings := rulings || case when preauth._is_denial(ruling.verdict) then first_ruling else ruling end;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._denial(ruling preauth._ruling, slot preauth._slot, fits_at timestamp with time zone, affordable jsonb, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object(
+    'reason', ruling.verdict,
+    'budget', slot.budget,
+    'scope', slot.scope,
+    'window', slot.window_key,
+    'unit', slot.unit,
+    'limit', coalesce(slot.limit_amount, slot.capacity),
+    'required', ruling.required,
+    'available', ruling.available,
+    'settled', slot.settled,
+    'retry_after_ms', case when fits_at is not null then greatest(ceil(extract(epoch from fits_at - at) * 1000)::bigint, 1) end,
+    'resets_at', preauth._time(slot.ends_at),
+    'affordable', affordable)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._due_alerts(window_ids bigint[], at timestamp with time zone)
+ RETURNS TABLE(window_id bigint, threshold smallint, level bigint, occurrence integer, is_due boolean, may_come boolean)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select w.window_id, t.threshold, l.level, coalesce(o.occurrence, 0) + 1,
+    w.settled >= l.level and may.be, may.be and w.settled < l.level or w.slice_length is not null
+  from preauth.budget_window as w
+  join preauth.budget as b on b.budget_id = w.budget_id
+  cross join unnest(b.thresholds) as t (threshold)
+  cross join lateral (select preauth._alert_level(w.limit_amount, t.threshold) as level) as l
+  left join lateral (
+    select max(x.occurrence) as occurrence, max(x.created_at) as told_at
+    from preauth.outbox as x where x.window_id = w.window_id and x.threshold = t.threshold
+  ) as o on true
+  cross join lateral (select o.told_at is null or coalesce(o.told_at + w.slice_length * w.slice_count <= at, false) as be) as may
+  where w.window_id = any (window_ids) and l.level is not null
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._end_raises(max_count integer, at timestamp with time zone)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  ended bigint[];
+begin
+  with over as (
+    select w.window_id, w.account_id, w.limit_amount, w.raised
+    from preauth._lock_windows(array(
+      select r.window_id from preauth.budget_window as r where r.raised_until <= at order by r.raised_until limit max_count)) as w
+    where w.raised_until <= at
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select o.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', o.window_id,
+      jsonb_build_object('before', o.limit_amount, 'after', o.limit_amount - o.raised), at, 'schedule', 'the raise has ended'
+    from over as o
+  ), lowered as (
+    update preauth.budget_window as w set limit_amount = w.limit_amount - w.raised, raised = 0, raised_until = null
+    from over as o where w.window_id = o.window_id
+    returning w.window_id
+  )
+  select array_agg(l.window_id) into ended from lowered as l;
+  perform preauth._raise_alerts(ended, at);
+  return coalesce(cardinality(ended), 0);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._fits_at(places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[], lapses preauth._lapse[], at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select min(f.fits_at) from (
+    select t.turns_at as fits_at, sum(sum(t.short)) over (order by t.turns_at) as short
+    from unnest(places, wanted) as q (place, required)
+    cross join lateral preauth._slot_turns(slots[q.place], q.place, reserved[q.place], q.required, at, lapses) as t
+    where q.place is not null and q.required is not null
+    group by t.turns_at
+  ) as f
+  where f.short = 0
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._fresh_authorization(ask preauth._ask, ruling preauth._ruling, quote preauth._quote, route preauth._route, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, at timestamp with time zone)
+ RETURNS preauth._answer
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  slot preauth._slot;
+  available bigint;
+  texts text := '';
+  over_limit boolean := false;
+  share float8;
+  least_share float8;
+  headers json;
+begin
+  for k in from_line .. to_line loop
+    slot := slots[lines[k].slot];
+    available := lines[k].available_after;
+    texts := texts || case when k > from_line then ', ' else '' end
+      || preauth._hold_line_text(ask.account_id, slot.budget, slot.scope, slot.unit, slot.window_key, lines[k].amount, available);
+    over_limit := over_limit or coalesce(available < 0, false);
+    share := case when slot.scope = ask.account_id then available / greatest(slot.limit_amount, 1)::float8 end;
+    if share < least_share or least_share is null and share is not null then
+      least_share := share;
+      headers := preauth._rate_limit_headers(slot.budget, slot.limit_amount, available, slot.starts_at, slot.ends_at, slot.trails, at);
+    end if;
+  end loop;
+  return row(ask.n, 200, headers, preauth._authorization(
+    ask.request_id, ask.account_id, case ask.call when 'charge' then 'settled' else 'authorized' end,
+    preauth._option_model(ask.body, ruling.option_no), ruling.option_no, texts, preauth._expiry(ask, at), over_limit, false,
+    ask.call, preauth._is_record(ask.body), ask.dry_run, quote.price_table_ids[1],
+    case when ask.call = 'charge' and quote.price_table_ids is not null then preauth._held_cost(ask.body, 0, quote.price_table_ids) end), route.path[cardinality(route.path)])::preauth._answer;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._fresh_denial(ask preauth._ask, denial jsonb, route preauth._route, slots preauth._slot[], reserved bigint[], at timestamp with time zone)
+ RETURNS preauth._answer
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select row(ask.n, preauth._denial_status(denial),
+    preauth._with_retry_after((
+      select preauth._rate_limit_headers(s.budget, s.limit_amount, s.limit_amount - s.settled - reserved[s.ordinality], s.starts_at, s.ends_at, s.trails, at)
+      from unnest(slots) with ordinality as s
+      where s.window_id = any (route.window_ids) and s.scope = ask.account_id and s.limit_amount is not null
+      order by (s.limit_amount - s.settled - reserved[s.ordinality])::numeric / greatest(s.limit_amount, 1), s.budget
+      limit 1), denial),
+    preauth._denial_body(ask.request_id, ask.account_id, denial, false)::json, null)::preauth._answer
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_period_in_seconds(value jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(preauth._is_amount(value) and value::text::bigint between 1 and 31622400, false)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lapsed(window_id bigint, at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(sum(h.amount), 0)::bigint from preauth.hold_line as h where h.window_id = _lapsed.window_id and h.lapses_at <= at
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lapses(slots preauth._slot[], lines preauth._line[], expiries timestamp with time zone[], at timestamp with time zone, most integer)
+ RETURNS preauth._lapse[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return array(
+    with step as (
+      select s.ordinality as place, l.lapses_at, l.amount, l.is_lease
+      from unnest(slots) with ordinality as s
+      cross join lateral preauth._window_lapses(s.window_id, most) as l
+      union all
+      select n.slot, l.lapses_at, n.amount, l.is_lease
+      from unnest(lines) as n
+      cross join lateral preauth._line_lapse(slots[n.slot], expiries[n.n], at) as l
+      where l.lapses_at is not null
+    ), summed as (
+      select t.place, t.lapses_at, sum(sum(t.amount)) over steps as freed,
+        sum(count(*) filter (where t.is_lease)) over steps as leases, count(*) filter (where t.is_lease) as here
+      from step as t
+      group by t.place, t.lapses_at
+      window steps as (partition by t.place order by t.lapses_at)
+    )
+    select row(s.place, s.lapses_at, s.freed, s.leases >= most)::preauth._lapse
+    from summed as s
+    where s.leases - s.here < most
+    order by s.place, s.lapses_at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._line_lapse(slot preauth._slot, expires_at timestamp with time zone, at timestamp with time zone, OUT lapses_at timestamp with time zone, OUT is_lease boolean)
+ RETURNS record
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select
+    case
+      when expires_at is null then (select preauth._ages_at(at, w.slice_length, w.slice_count) from preauth.budget_window as w where w.window_id = slot.window_id)
+      when slot.on_expiry = 'release' then expires_at
+    end,
+    expires_at is not null
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lock_plan_windows(plan_id text, budgets jsonb, apply text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform preauth._lock_windows(array(
+    select w.window_id
+    from jsonb_array_elements(budgets) as n (budget)
+    join preauth.budget as b
+      on b.plan_id = _lock_plan_windows.plan_id and b.name = n.budget ->> 'name'
+    join preauth.budget_window as w on w.budget_id = b.budget_id and w.ends_at > preauth._now()
+    where apply = 'now' and w.limit_amount is distinct from preauth._limit_with(w, (n.budget ->> 'limit_amount')::bigint)
+      or w.overdraft_amount is distinct from
+        case when n.budget ->> 'enforcement' is distinct from 'observe' then coalesce((n.budget ->> 'overdraft_amount')::bigint, 0) end
+      or b.thresholds <> preauth._thresholds(n.budget)));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lock_slots(routes preauth._route[], OUT slots preauth._slot[], OUT slot_ids bigint[], OUT reserved bigint[])
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  window_ids bigint[] := array[]::bigint[];
+  unseen integer;
+  rolls boolean;
+begin
+  for k in 1 .. cardinality(routes) loop
+    window_ids := window_ids || routes[k].window_ids;
+  end loop;
+  select coalesce(array_agg(s.slot), '{}'), coalesce(array_agg(s.window_id), '{}'), coalesce(array_agg(s.reserved), '{}'),
+    count(*) filter (where s.unseen), bool_or(s.slice_length is not null)
+  into slots, slot_ids, reserved, unseen, rolls
+  from (
+    select w.window_id, w.reserved, w.slice_length, b.budget_id is null as unseen, row(
+      w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount,
+      preauth._capacity(w.limit_amount, w.overdraft_amount), preauth._next_capacity(w, b),
+      w.settled, w.starts_at, w.ends_at, b.on_expiry, w.slice_length * w.slice_count)::preauth._slot as slot
+    from (
+      select x.* from preauth.budget_window as x
+      where x.window_id = any (window_ids)
+      order by x.depth desc, x.account_id, x.window_id
+      for no key update
+    ) as w
+    left join preauth.budget as b on b.budget_id = w.budget_id
+  ) as s;
+  if unseen > 0 then
+    select again.slots, again.slot_ids, again.reserved into slots, slot_ids, reserved from preauth._lock_slots(routes) as again;
+  elsif rolls and preauth._age(slot_ids, preauth._now()) then
+    for k in 1 .. cardinality(slots) loop
+      slots[k].settled := (select w.settled from preauth.budget_window as w where w.window_id = slot_ids[k]);
+    end loop;
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lock_tallies(window_ids bigint[], at timestamp with time zone)
+ RETURNS preauth._tally[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  tallies preauth._tally[];
+  unseen integer;
+  rolls boolean;
+begin
+  select array_agg(row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, w.settled, w.reserved, 0, 0,
+    case when w.slice_length is null then w.alert_at else -preauth._most_counted() * 4 end)::preauth._tally),
+    count(*) filter (where b.budget_id is null), bool_or(w.slice_length is not null)
+  into tallies, unseen, rolls
+  from (
+    select x.* from preauth.budget_window as x
+    where x.window_id = any (window_ids)
+    order by x.depth desc, x.account_id, x.window_id
+    for no key update
+  ) as w
+  left join preauth.budget as b on b.budget_id = w.budget_id;
+  if unseen > 0 then
+    return preauth._lock_tallies(window_ids, at);
+  end if;
+  if rolls and preauth._age(window_ids, at) then
+    for k in 1 .. cardinality(tallies) loop
+      tallies[k].settled := (select w.settled from preauth.budget_window as w where w.window_id = tallies[k].window_id);
+    end loop;
+  end if;
+  return tallies;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lock_windows(window_ids bigint[])
+ RETURNS SETOF preauth.budget_window
+ LANGUAGE plpgsql
+AS $function$
+declare
+  w preauth.budget_window;
+begin
+  for w in
+    select x.* from preauth.budget_window as x
+    where x.window_id = any (window_ids)
+    order by x.depth desc, x.account_id, x.window_id
+    for no key update
+  loop
+    w.settled := preauth._settled_at(w, preauth._now());
+    return next w;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  overspent bigint[];
+begin
+  with made as (
+    insert into preauth.budget_window
+      (account_id, budget_id, ordinal, depth, window_key, starts_at, ends_at, time_zone,
+       initial_limit_amount, limit_amount, overdraft_amount, settled, rolled_over, raised, raised_until, slice_length, slice_count, alert_at)
+    select m.scope, m.counter_id,
+      1 + coalesce((select max(p.ordinal) from preauth.budget_window as p where p.account_id = m.scope and p.budget_id = m.counter_id), 0),
+      m.depth, bounds.window_key, bounds.starts_at, bounds.ends_at, m.zone,
+      o.limit_amount, o.limit_amount, preauth._overdraft(budgets[m.place]), o.settled, o.rolled_over, o.raised, o.raised_until,
+      preauth._slice_length(budgets[m.place].window_policy), (budgets[m.place].window_policy ->> 'slices')::integer,
+      preauth._alert_level(o.limit_amount, budgets[m.place].thresholds[1])
+    from unnest(depths, scopes, zones, counter_ids) with ordinality as m (depth, scope, zone, counter_id, place)
+    cross join lateral preauth._next_window(m.scope, m.counter_id, budgets[m.place].window_policy, m.zone, at) as bounds
+    cross join lateral preauth._opening(m.scope, m.counter_id, budgets[m.place], m.zone, bounds.starts_at, bounds.ends_at, at) as o
+    where not exists (select from preauth._current_window(m.scope, m.counter_id, at))
+    order by m.place
+    on conflict do nothing
+    returning *
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select w.account_id, 'rollover:' || w.window_id, 'adjustment', w.window_id, jsonb_build_object(b.unit, w.settled), at, 'rollover',
+      'spent above the limit of the window before'
+    from made as w
+    join preauth.budget as b on b.budget_id = w.budget_id
+    where w.settled <> 0
+    returning window_id
+  )
+  select array_agg(n.window_id) into overspent from noted as n;
+  perform preauth._raise_alerts(overspent, at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._next_window(scope text, budget_id bigint, policy jsonb, zone text, at timestamp with time zone, OUT window_key text, OUT starts_at timestamp with time zone, OUT ends_at timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  anchor date := case when policy ->> 'kind' = 'cycle' then preauth._cycle_anchor(scope, zone) end;
+  previous preauth.budget_window;
+  following timestamptz;
+begin
+  select b.* into window_key, starts_at, ends_at from preauth._window_bounds(policy, anchor, zone, at) as b;
+  select w.* into previous from preauth.budget_window as w
+  where w.account_id = scope and w.budget_id = _next_window.budget_id and w.starts_at <= at
+  order by w.starts_at desc limit 1;
+  if previous.ends_at > starts_at then
+    -- the zone has changed: what has been the period so far keeps its end, and is not given a second allowance
+    if previous.window_key = window_key then
+      select b.window_key, b.ends_at into window_key, ends_at from preauth._window_bounds(policy, anchor, zone, ends_at) as b;
+    end if;
+    starts_at := previous.ends_at;
+  end if;
+  -- only where the clock was set back is there a window that follows
+  select min(w.starts_at) into following from preauth.budget_window as w
+  where w.account_id = scope and w.budget_id = _next_window.budget_id and w.starts_at > at;
+  ends_at := least(ends_at, following);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._note_spend(tallies preauth._tally[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform preauth._add_to_slices(array(select t.window_id from unnest(tallies) as t), array(select t.spent from unnest(tallies) as t), at);
+  perform preauth._raise_alerts(array(
+    select w.window_id from unnest(tallies) as t
+    join preauth.budget_window as w on w.window_id = t.window_id
+    where t.spent > 0 and w.settled >= w.alert_at), at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._own_tariffs(r preauth.reservation, tariffs preauth._tariff[])
+ RETURNS preauth._tariff[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  own preauth._tariff[] := array[]::preauth._tariff[];
+begin
+  if r.price_table_ids is null then
+    return case when r.model is not null and preauth._option_counts(r.body, r.option_no) is null then preauth._tariffs(array[r.model], r.created_at) else own end;
+  end if;
+  for t in 1 .. cardinality(tariffs) loop
+    if tariffs[t].price_table_id = any (r.price_table_ids) then
+      own := own || tariffs[t];
+    end if;
+  end loop;
+  return own;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._prove_denials(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], lines preauth._line[], at timestamp with time zone, rulings preauth._ruling[])
+ RETURNS preauth._ruling[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  expiries timestamptz[] := array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n);
+  lapses preauth._lapse[] := preauth._lapses(slots, lines, expiries, at, 256);
+  looked_until timestamptz := (select min(l.lapses_at) from unnest(lapses) as l where l.is_last);
+  places integer[];
+  wanted bigint[];
+  fits_at timestamptz;
+  affordable jsonb;
+begin
+  for n in 1 .. cardinality(rulings) loop
+    continue when not preauth._is_denial(rulings[n].verdict);
+    fits_at := null;
+    affordable := null;
+    if rulings[n].slot is not null then
+      fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, at);
+      if fits_at >= looked_until then
+        lapses := preauth._lapses(slots, lines, expiries, at, 10000);
+        looked_until := null;
+        fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, at);
+      end if;
+      places := preauth._places(routes[route_of[n]], slot_ids, asks[n].call);
+      wanted := preauth._wanted(routes[route_of[n]], places, preauth._asked_amounts(asks[n].body, 0, quotes, quote_of[n]));
+      affordable := preauth._affordable(asks[n], quotes[quote_of[n]], slots[rulings[n].slot], places, wanted, slots, reserved);
+    end if;
+    if rulings[n].verdict = 'exceeds_limit' then
+      -- for a request that never fits no lapsed lease was given back
+      rulings[n].available := rulings[n].available + preauth._lapsed(slot_ids[rulings[n].slot], at);
+    end if;
+    rulings[n].denial := preauth._denial(rulings[n], slots[rulings[n].slot], fits_at, affordable, at);
+  end loop;
+  return rulings;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._put_budget(plan_id text, account_id text, body jsonb, apply text, actor text, reason text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  wanted preauth.budget := preauth._budget_row(plan_id, account_id, body);
+  holder text := coalesce('plan:' || plan_id, 'account:' || account_id);
+  before preauth.budget;
+  after preauth.budget;
+begin
+  select b.* into before from preauth.budget as b where b.owner = holder and b.name = wanted.name and b.retired_at is null for update;
+  if before.budget_id is not null and not preauth._counts_alike(before, wanted) then
+    update preauth.budget as b set retired_at = preauth._now() where b.budget_id = before.budget_id;
+  end if;
+  perform preauth._revive_budget(holder, wanted);
+  insert into preauth.budget
+    (plan_id, account_id, name, unit, window_policy, limit_amount, model, enforcement, overdraft_amount, overage, on_expiry, rollover, thresholds, created_at)
+  values
+    (plan_id, account_id, wanted.name, wanted.unit, wanted.window_policy, wanted.limit_amount, wanted.model,
+     wanted.enforcement, wanted.overdraft_amount, wanted.overage, wanted.on_expiry, wanted.rollover, wanted.thresholds, preauth._now())
+  on conflict (owner, name) where retired_at is null do update
+    set limit_amount = excluded.limit_amount, enforcement = excluded.enforcement, overdraft_amount = excluded.overdraft_amount,
+      overage = excluded.overage, on_expiry = excluded.on_expiry, rollover = excluded.rollover, thresholds = excluded.thresholds
+  returning * into after;
+  perform preauth._change_overdraft(after.budget_id, preauth._overdraft(after));
+  if apply = 'now' then
+    perform preauth._change_limits(after.budget_id, after.limit_amount, actor, reason);
+  end if;
+  if before.thresholds is distinct from after.thresholds then
+    perform preauth._change_thresholds(after.budget_id);
+  end if;
+  perform preauth._log_change(actor, 'budget', holder || '/' || after.name,
+    case when before.budget_id is not null then preauth._budget_json(before) end, preauth._budget_json(after), reason);
+  return preauth._budget_json(after);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._quote(tariffs preauth._tariff[], model text, counts jsonb, is_ceiling boolean, told jsonb)
+ RETURNS preauth._quote
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  amounts jsonb;
+  ids bigint[];
+  problems jsonb := '{}'::jsonb;
+  priced record;
+  tokens numeric;
+  quote preauth._quote;
+begin
+  for t in 1 .. cardinality(tariffs) loop
+    continue when tariffs[t].name <> model;
+    priced := preauth._price(tariffs[t], counts, is_ceiling);
+    tokens := priced.tokens;
+    if priced.code is null then
+      amounts := jsonb_build_object('tokens', tokens, tariffs[t].unit, priced.amount) || coalesce(amounts, '{}');
+      ids := ids || tariffs[t].price_table_id;
+    else
+      problems := problems || jsonb_build_object(tariffs[t].unit, jsonb_strip_nulls(jsonb_build_object(
+        'code', priced.code, 'dimension', priced.dimension, 'model', tariffs[t].name, 'unit', tariffs[t].unit)));
+    end if;
+  end loop;
+  if problems = '{}' and amounts ? 'usd_nano' and tokens <= 9007199254740991 then
+    quote := row(case when told is null then amounts else amounts || told end, ids, problems)::preauth._quote;
+  else
+    quote := preauth._troubled_quote(amounts, ids, problems, model, counts, told);
+  end if;
+  return quote;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._quotes(asks preauth._ask[], OUT quotes preauth._quote[], OUT quote_of integer[])
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  models text[] := array[]::text[];
+  tariffs preauth._tariff[];
+  body jsonb;
+begin
+  quotes := '{}';
+  quote_of := '{}';
+  for n in 1 .. cardinality(asks) loop
+    body := asks[n].body;
+    if preauth._is_priced(body) then
+      quote_of[n] := 0;
+      for k in 0 .. preauth._last_option(body) loop
+        if preauth._option_model(body, k) <> all (models) then
+          models := models || preauth._option_model(body, k);
+        end if;
+      end loop;
+    end if;
+  end loop;
+  if quote_of = '{}' then
+    return;
+  end if;
+  tariffs := preauth._tariffs(models, preauth._now());
+  for n in 1 .. cardinality(quote_of) loop
+    continue when quote_of[n] is null;
+    body := asks[n].body;
+    quote_of[n] := cardinality(quotes) + 1;
+    for k in 0 .. preauth._last_option(body) loop
+      quotes := quotes || preauth._option_quote(body, k, tariffs);
+    end loop;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._raise_alerts(window_ids bigint[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if coalesce(cardinality(window_ids), 0) = 0 then
+    return;
+  end if;
+  perform preauth._age(window_ids, at);
+  with found as materialized (
+    select * from preauth._due_alerts(window_ids, at)
+  ), told as (
+    insert into preauth.outbox (account_id, topic, window_id, threshold, occurrence, body, created_at)
+    select w.account_id, 'threshold_reached', w.window_id, f.threshold, f.occurrence, preauth._alert_body(w, b, f.threshold, at), at
+    from found as f
+    join preauth.budget_window as w on w.window_id = f.window_id
+    join preauth.budget as b on b.budget_id = w.budget_id
+    where f.is_due
+    order by w.window_id, f.threshold
+  )
+  update preauth.budget_window as w
+  set alert_at = n.level
+  from (
+    select i.window_id, min(f.level) filter (where f.may_come) as level
+    from unnest(window_ids) as i (window_id) left join found as f on f.window_id = i.window_id
+    group by i.window_id
+  ) as n
+  where w.window_id = n.window_id and w.alert_at is distinct from n.level;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._raise_window(account_id text, name text, amount bigint, expires_at timestamp with time zone, at timestamp with time zone, actor text, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  moved bigint[];
+begin
+  with wanted as (
+    select w, l.base + l.raised as after, l.raised
+    from preauth._budgets_of(array[account_id], at) as b
+    cross join lateral preauth._current_window(b.scope, b.counter_id, at) as c
+    join preauth.budget_window as w on w.window_id = c.window_id
+    cross join lateral (select w.limit_amount - w.raised, least(_raise_window.amount, 9007199254740991 - (w.limit_amount - w.raised))) as l (base, raised)
+    where (b.budget).name = _raise_window.name
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select _raise_window.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', (x.w).window_id,
+      jsonb_build_object('before', (x.w).limit_amount, 'after', x.after), at, coalesce(actor, session_user), reason
+    from wanted as x where x.after is distinct from (x.w).limit_amount
+  ), raised as (
+    update preauth.budget_window as w
+    set limit_amount = x.after, raised = case when x.after is not null then x.raised else 0 end,
+      raised_until = case when x.after is not null and x.raised > 0 and expires_at < w.ends_at then expires_at end
+    from wanted as x
+    where w.window_id = (x.w).window_id
+    returning w.window_id
+  )
+  select array_agg(r.window_id) into moved from raised as r;
+  perform preauth._raise_alerts(moved, at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rate_limit_headers(budget text, limit_amount bigint, available bigint, starts_at timestamp with time zone, ends_at timestamp with time zone, trails interval, at timestamp with time zone)
+ RETURNS json
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when limit_amount is not null then format(
+    '{"RateLimit-Policy": "\"%s\";q=%s%s", "RateLimit": "\"%s\";r=%s%s"}',
+    budget, least(limit_amount, 999999999999999),
+    case when isfinite(ends_at) or trails is not null then ';w=' || ceil(extract(epoch from coalesce(trails, ends_at - starts_at)))::bigint else '' end,
+    budget, least(greatest(available, 0), 999999999999999),
+    case when isfinite(ends_at) then ';t=' || greatest(ceil(extract(epoch from ends_at - at)), 0)::bigint else '' end)::json end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rolling_peaks()
+ RETURNS TABLE(window_id bigint, amount numeric)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select t.window_id, sum(t.amount) over (partition by t.window_id order by t.at, t.amount desc)
+  from (
+    select s.window_id, s.occurred_at as at, s.admitted as amount from preauth._rolling_spend() as s
+    union all
+    select s.window_id, s.occurred_at + s.slice_length * s.slice_count, -s.admitted from preauth._rolling_spend() as s
+  ) as t
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rolling_spend()
+ RETURNS TABLE(window_id bigint, slice_length interval, slice_count integer, amount bigint, admitted bigint, occurred_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select w.window_id, w.slice_length, w.slice_count, l.settled_amount,
+    case when u.kind in ('late_charge', 'recorded_exception') then 0 else least(l.settled_amount, l.amount) end, u.occurred_at
+  from preauth.budget_window as w
+  join preauth.hold_line as l on l.window_id = w.window_id and l.state = 'settled'
+  join preauth.usage_event as u on u.request_id = l.request_id and u.account_id = l.account_id and u.window_id is null
+  where w.slice_length is not null and l.settled_amount > 0
+  union all
+  select w.window_id, w.slice_length, w.slice_count, (u.amounts ->> b.unit)::bigint, 0, u.occurred_at
+  from preauth.budget_window as w
+  join preauth.budget as b on b.budget_id = w.budget_id
+  join preauth.usage_event as u on u.window_id = w.window_id and u.kind = 'adjustment'
+  where w.slice_length is not null and (u.amounts ->> b.unit)::bigint > 0
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._settled_at(w preauth.budget_window, at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when w.slice_length is null then w.settled else (
+    select coalesce(sum(s.settled), 0)::bigint from preauth.window_slice as s where s.window_id = w.window_id and s.ages_at > at) end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._shares(tariff preauth._tariff, counts jsonb, is_ceiling boolean)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  figures numeric[] := case when is_ceiling then tariff.bounds else tariff.rates end;
+  tier integer := preauth._tier_of(tariff, counts);
+  so_far numeric := 0;
+  before numeric := 0;
+  shares jsonb := '{}'::jsonb;
+begin
+  for d in 1 .. cardinality(tariff.dimensions) loop
+    continue when figures[tier][d] is null or not (counts ? tariff.dimensions[d] or tariff.dimensions[d] = 'requests');
+    so_far := so_far + coalesce((counts -> tariff.dimensions[d])::numeric, 1) * figures[tier][d];
+    shares := shares || jsonb_build_object(tariff.dimensions[d], div(so_far + tariff.scale - 1, tariff.scale) - before);
+    before := div(so_far + tariff.scale - 1, tariff.scale);
+  end loop;
+  return shares;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._shortage_reason(slot preauth._slot, required bigint)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case
+    when slot.unit = 'open_holds' then 'too_many_holds'
+    when required > slot.capacity and not (isfinite(slot.ends_at) and required <= slot.next_capacity) then 'exceeds_limit'
+    else 'budget_exhausted'
+  end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._slice_length(policy jsonb)
+ RETURNS interval
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case when policy ->> 'kind' = 'rolling' then
+    make_interval(secs => (policy ->> 'seconds')::double precision / (policy ->> 'slices')::double precision) end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._slices_error(slices jsonb, seconds jsonb)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case
+    when not coalesce(preauth._is_amount(slices) and slices::text::bigint between 1 and 1000, false) then 'must be from 1 to 1000'
+    when preauth._is_period_in_seconds(seconds) and (seconds::text::bigint * 1000) % slices::text::bigint <> 0
+      then 'must divide the period into slices of whole milliseconds'
+  end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._slot_turns(slot preauth._slot, place integer, reserved bigint, required bigint, at timestamp with time zone, lapses preauth._lapse[])
+ RETURNS TABLE(turns_at timestamp with time zone, short integer)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select t.turns_at, case when not t.fits then 1 when t.did is null then 0 else -1 end
+  from (
+    select p.turns_at, p.fits, lag(p.fits) over (order by p.turns_at, p.step) as did
+    from (
+      select at as turns_at, 0 as step, required = 0 or slot.settled + reserved + required <= slot.capacity as fits
+      union all
+      select greatest(l.lapses_at, at), (row_number() over (order by l.lapses_at))::integer,
+        required = 0 or slot.settled + reserved - l.freed + required <= slot.capacity or l.is_last and required <= slot.capacity
+      from unnest(lapses) as l
+      where l.slot = place and l.lapses_at < slot.ends_at
+      union all
+      select slot.ends_at, 1000000, required = 0 or required <= slot.next_capacity where isfinite(slot.ends_at)
+    ) as p
+  ) as t
+  where t.fits is distinct from t.did
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._take_up(account_id text, apply text, at timestamp with time zone, actor text, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  taken bigint[];
+begin
+  with pair as (
+    select distinct on ((e.budget).budget_id) c.window_id, e.budget, former
+    from preauth._budgets_of(array[_take_up.account_id], at) as e
+    join preauth.budget as former
+      on former.name = (e.budget).name and former.budget_id <> (e.budget).budget_id
+      and (former.account_id = _take_up.account_id or former.plan_id is not null) and preauth._counts_alike(former, e.budget)
+    cross join lateral preauth._current_window(_take_up.account_id, former.budget_id, at) as c
+    join preauth.budget_window as w on w.window_id = c.window_id
+    where not exists (
+      select from preauth.budget_window as x
+      where x.account_id = _take_up.account_id and x.budget_id = (e.budget).budget_id and x.starts_at < w.ends_at and x.ends_at > w.starts_at)
+    order by (e.budget).budget_id, c.window_id desc
+  ), moved as (
+    update preauth.budget_window as w
+    set budget_id = (p.budget).budget_id,
+      ordinal = 1 + coalesce((select max(x.ordinal) from preauth.budget_window as x
+                              where x.account_id = _take_up.account_id and x.budget_id = (p.budget).budget_id), 0),
+      limit_amount = case apply when 'now' then preauth._limit_with(w, (p.budget).limit_amount) else w.limit_amount end,
+      overdraft_amount = preauth._overdraft(p.budget)
+    from pair as p
+    join preauth.budget_window as was on was.window_id = p.window_id
+    where w.window_id = p.window_id
+    returning w.window_id, was.limit_amount as before, w.limit_amount as after,
+      (p.former).owner || '/' || (p.former).name as taken_from, (p.budget).owner || '/' || (p.budget).name as taken_by
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select _take_up.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', m.window_id,
+      jsonb_build_object('before', m.before, 'after', m.after, 'from', m.taken_from, 'to', m.taken_by), at, coalesce(actor, session_user), reason
+    from moved as m
+    returning window_id
+  )
+  select array_agg(n.window_id) into taken from noted as n;
+  perform preauth._raise_alerts(taken, at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._tariffs_from(rows preauth.price_table[], at timestamp with time zone)
+ RETURNS preauth._tariff[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  tariffs preauth._tariff[] := array[]::preauth._tariff[];
+  asked preauth.price_table;
+  t preauth.price_table;
+begin
+  foreach asked in array rows loop
+    t := asked;
+    if asked.alias_of is not null then
+      select x.* into t from preauth.price_table as x
+      where x.name = asked.alias_of and x.unit = asked.unit and x.effective_from <= at and x.published_at <= at
+      order by x.effective_from desc limit 1;
+    end if;
+    if t.tiers is not null then
+      tariffs := tariffs || row(asked.name, t.price_table_id, t.unit, t.scale, t.dimensions, t.thresholds, t.rates, t.bounds, t.required)::preauth._tariff;
+    end if;
+  end loop;
+  return tariffs;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._thresholds(body jsonb)
+ RETURNS smallint[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(array_agg(t.threshold::smallint order by t.threshold::smallint), '{}')
+  from jsonb_array_elements_text(coalesce(nullif(body -> 'thresholds', 'null'), '[]')) as t (threshold)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._tier_errors(path text, tier jsonb, unit text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  errors jsonb := '[]'::jsonb;
+begin
+  if jsonb_typeof(tier) <> 'object' then
+    return preauth._error(path, 'must be an object {above_input_tokens, rates}');
+  end if;
+  select coalesce(jsonb_agg(preauth._error(path || '.' || f.name, 'is not a field of a tier') -> 0), '[]') into errors
+  from jsonb_object_keys(tier - array['above_input_tokens', 'rates']) as f (name);
+  if preauth._is_amount(tier -> 'above_input_tokens') is not true then
+    errors := errors || preauth._error(path || '.above_input_tokens', 'must be a whole number from 0 to 9007199254740991');
+  end if;
+  return errors || preauth._rates_errors(path || '.rates', tier -> 'rates', unit);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._unopened(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[])
+ RETURNS TABLE(account_id text, model text)
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return query
+    select distinct a.account_id, preauth._option_model(a.body, o.option_no)
+    from unnest(asks) as a
+    cross join lateral generate_series(0, preauth._last_option(a.body)) as o (option_no)
+    cross join lateral (select (routes[route_of[a.n] + o.option_no]).*) as r
+    where array_position(r.window_ids, null) is not null
+      and (preauth._is_record(a.body) or not preauth._is_untold(row(r.*)::preauth._route,
+        preauth._asked_amounts(a.body, o.option_no, quotes, quote_of[a.n]),
+        quotes[quote_of[a.n] + o.option_no].problems));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._verify_admissions()
+ RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with undecided as (
+    select u.request_id, u.account_id from preauth.usage_event as u where u.kind in ('late_charge', 'recorded_exception')
+  ), admitted as (
+    select l.window_id, sum(case l.state when 'held' then l.amount else least(l.settled_amount, l.amount) end) as amount
+    from preauth.hold_line as l
+    left join undecided as x on x.request_id = l.request_id and x.account_id = l.account_id
+    where l.state in ('held', 'settled') and x.request_id is null
+    group by l.window_id
+  )
+  select 'hard_window_admitted_within_limit', w.account_id, w.window_id, null::text, '<= ' || w.limit_amount, a.amount::text
+  from admitted as a
+  join preauth.budget_window as w on w.window_id = a.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id and b.enforcement = 'hard'
+  where a.amount > w.limit_amount and w.slice_length is null
+    and preauth._was_always_so(w, b)
+  union all
+  select 'hard_rolling_window_admitted_within_limit', w.account_id, w.window_id, null, '<= ' || w.limit_amount, r.amount::text
+  from (select p.window_id, max(p.amount) as amount from preauth._rolling_peaks() as p group by p.window_id) as r
+  join preauth.budget_window as w on w.window_id = r.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id and b.enforcement = 'hard'
+  where r.amount > w.limit_amount and preauth._was_always_so(w, b)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._verify_alerts()
+ RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with due as (
+    select d.window_id, min(d.level) filter (where d.may_come) as alert_at, bool_or(d.is_due) as is_due, bool_or(w.slice_length is not null) as is_rolling
+    from preauth._due_alerts(array(select x.window_id from preauth.budget_window as x), preauth._now()) as d
+    join preauth.budget_window as w on w.window_id = d.window_id
+    group by d.window_id
+  )
+  select c.check_name, w.account_id, w.window_id, null::text, c.expected, c.actual
+  from preauth.budget_window as w
+  left join due as d on d.window_id = w.window_id
+  cross join lateral (values
+    ('next_alert_is_at_the_lowest_threshold_not_told', coalesce(d.alert_at::text, 'none'), coalesce(w.alert_at::text, 'none')),
+    ('threshold_reached_is_told', 'true', (not coalesce(d.is_due and not d.is_rolling, false))::text)
+  ) as c (check_name, expected, actual)
+  where c.expected <> c.actual and w.ends_at > preauth._now()
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._verify_slices()
+ RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with spent as (
+    select s.window_id, preauth._ages_at(s.occurred_at, s.slice_length, s.slice_count) as ages_at, sum(s.amount) as amount
+    from preauth._rolling_spend() as s
+    group by s.window_id, 2
+  ), slices as (
+    select s.window_id, sum(s.settled) as settled from preauth.window_slice as s group by s.window_id
+  )
+  select 'slice_is_what_was_spent_in_it', w.account_id, w.window_id, null::text, coalesce(p.amount, 0)::text, coalesce(s.settled + s.credited, 0)::text
+  from spent as p
+  full join preauth.window_slice as s on s.window_id = p.window_id and s.ages_at = p.ages_at
+  join preauth.budget_window as w on w.window_id = coalesce(p.window_id, s.window_id)
+  where coalesce(p.amount, 0) <> coalesce(s.settled + s.credited, 0)
+    and (s.window_id is not null or p.ages_at > preauth._now())
+  union all
+  select 'rolling_window_settled_is_sum_of_its_slices', w.account_id, w.window_id, null, coalesce(s.settled, 0)::text, w.settled::text
+  from preauth.budget_window as w
+  left join slices as s on s.window_id = w.window_id
+  where w.slice_length is not null and coalesce(s.settled, 0) <> w.settled
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._verify_windows()
+ RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with lines as (
+    select l.window_id,
+      coalesce(sum(l.amount) filter (where l.state = 'held'), 0) as held,
+      coalesce(sum(l.settled_amount), 0) as settled
+    from preauth.hold_line as l group by l.window_id
+  ), corrections as (
+    select u.window_id, sum((u.amounts ->> b.unit)::bigint) filter (where u.kind = 'adjustment') as adjusted,
+      (array_agg(u.amounts -> 'after' order by u.event_id desc) filter (where u.kind = 'limit_changed'))[1] as last_limit
+    from preauth.usage_event as u
+    join preauth.budget_window as w on w.window_id = u.window_id
+    join preauth.budget as b on b.budget_id = w.budget_id
+    group by u.window_id
+  )
+  select c.check_name, w.account_id, w.window_id, null::text, c.expected, c.actual
+  from preauth.budget_window as w
+  join preauth.budget as b on b.budget_id = w.budget_id
+  left join lines as l on l.window_id = w.window_id
+  left join corrections as k on k.window_id = w.window_id
+  cross join lateral (values
+    ('window_reserved_is_sum_of_held_lines', coalesce(l.held, 0)::text, w.reserved::text),
+    ('window_settled_is_sum_of_settled_lines_and_adjustments',
+      case when w.slice_length is null then (coalesce(l.settled, 0) + coalesce(k.adjusted, 0))::text else w.settled::text end, w.settled::text),
+    ('window_limit_is_the_initial_one_or_the_last_change', coalesce(k.last_limit, to_jsonb(w.initial_limit_amount), 'null')::text, coalesce(to_jsonb(w.limit_amount), 'null')::text),
+    ('window_overdraft_is_its_budgets', case when b.retired_at is null and w.ends_at > preauth._now() and not exists (
+        select from preauth.account as a where a.account_id = w.account_id and a.plan_changes_at <= preauth._now()) then coalesce(preauth._overdraft(b)::text, 'null') end,
+      coalesce(w.overdraft_amount::text, 'null'))
+  ) as c (check_name, expected, actual)
+  where c.expected <> c.actual
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._was_always_so(w preauth.budget_window, budget preauth.budget)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select not exists (select from preauth.usage_event as u where u.window_id = w.window_id)
+    and not exists (select from preauth.change_log as c
+                    where c.subject = 'budget' and c.subject_id = budget.owner || '/' || budget.name and c.before ->> 'enforcement' <> 'hard')
+    and not exists (select from preauth.account as x where x.account_id = w.account_id and x.plan_changes_at is not null)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._window_bounds(policy jsonb, anchor date, zone text, at timestamp with time zone, OUT window_key text, OUT starts_at timestamp with time zone, OUT ends_at timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  case policy ->> 'kind'
+    when 'calendar' then
+      select b.* into window_key, starts_at, ends_at from preauth._calendar_bounds(policy, zone, at) as b;
+    when 'cycle' then
+      select b.* into window_key, starts_at, ends_at from preauth._cycle_bounds(policy, anchor, zone, at) as b;
+    when 'fixed' then
+      starts_at := at;
+      ends_at := at + make_interval(secs => (policy ->> 'seconds')::integer);
+      window_key := 'fixed:' || preauth._time(at);
+    when 'lifetime', 'rolling' then
+      starts_at := '-infinity';
+      ends_at := 'infinity';
+      window_key := policy ->> 'kind';
+  end case;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._window_errors(path text, value jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  allowed text[];
+  errors jsonb;
+begin
+  if jsonb_typeof(value) is distinct from 'object' then
+    return preauth._error(path, 'must be an object with a kind');
+  end if;
+  allowed := case value ->> 'kind'
+    when 'calendar' then array['kind', 'period']
+      || case when value ->> 'period' = 'week' then array['week_start'] when value ->> 'period' in ('quarter', 'year') then array['year_start_month'] end
+    when 'cycle' then array['kind', 'period']
+    when 'fixed' then array['kind', 'seconds']
+    when 'rolling' then array['kind', 'seconds', 'slices']
+    when 'lifetime' then array['kind']
+  end;
+  if allowed is null then
+    return preauth._error(path || '.kind', 'must be calendar, cycle, fixed, rolling or lifetime');
+  end if;
+  select jsonb_agg(preauth._error(path || '.' || f.name, 'does not belong to such a window') -> 0) into errors
+  from jsonb_object_keys(value) as f (name) where f.name <> all (allowed);
+  return nullif(coalesce(errors, '[]') || preauth._window_value_errors(path, value), '[]');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._window_lapses(window_id bigint, most integer)
+ RETURNS TABLE(lapses_at timestamp with time zone, amount bigint, is_lease boolean)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  (select h.lapses_at, h.amount, true from preauth.hold_line as h
+   where h.window_id = _window_lapses.window_id and h.lapses_at is not null
+   order by h.lapses_at limit most)
+  union all
+  select s.ages_at, s.settled, false from preauth.window_slice as s
+  where s.window_id = _window_lapses.window_id
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._window_policy(value jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case
+      when value ->> 'kind' = 'cycle' then '{"period": "month"}'
+      when value ->> 'period' = 'week' then '{"week_start": "monday"}'
+      when value ->> 'period' in ('quarter', 'year') then '{"year_start_month": 1}'
+      else '{}'
+    end::jsonb || value
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._window_value_errors(path text, value jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(jsonb_agg(preauth._error(path || '.' || c.field, c.message) -> 0 order by c.place), '[]')
+  from (values
+    (1, 'period', case when value ->> 'kind' = 'calendar' and not coalesce(value -> 'period' in ('"hour"', '"day"', '"week"', '"month"', '"quarter"', '"year"'), false)
+      then 'must be hour, day, week, month, quarter or year' end),
+    (1, 'period', case when value ->> 'kind' = 'cycle' and value ? 'period' and value -> 'period' not in ('"month"', '"year"')
+      then 'must be month or year' end),
+    (2, 'week_start', case when value ? 'week_start' and value -> 'week_start' not in ('"monday"', '"tuesday"', '"wednesday"', '"thursday"', '"friday"', '"saturday"', '"sunday"')
+      then 'must be a day of the week, monday to sunday' end),
+    (3, 'year_start_month', case when value ? 'year_start_month' and not (preauth._is_amount(value -> 'year_start_month') and (value -> 'year_start_month')::text::bigint between 1 and 12)
+      then 'must be from 1 to 12' end),
+    (4, 'seconds', case when value ->> 'kind' in ('fixed', 'rolling') and not preauth._is_period_in_seconds(value -> 'seconds')
+      then 'must be from 1 to 31622400' end),
+    (5, 'slices', case when value ->> 'kind' = 'rolling' then preauth._slices_error(value -> 'slices', value -> 'seconds') end)
+  ) as c (place, field, message)
+  where c.message is not null
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._with_cost(ask preauth._ask, r preauth.reservation, tariffs preauth._tariff[])
+ RETURNS preauth._ask
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  usage jsonb := ask.body -> 'usage';
+  told jsonb := ask.body -> 'amounts';
+  quote preauth._quote := preauth._quote(tariffs, null, usage, false, told);
+  priced jsonb := '{}'::jsonb;
+begin
+  if quote.problems <> '{}' then
+    priced := preauth._usage_problems(quote.problems, r.model, told);
+  end if;
+  if quote.price_table_ids is not null then
+    priced := priced || jsonb_strip_nulls(jsonb_build_object(
+      'price_table_ids', to_jsonb(quote.price_table_ids), 'cost', preauth._cost_of(tariffs, usage, false, told)));
+  end if;
+  if preauth._option_counts(r.body, r.option_no) is not null and not preauth._are_bounded(tariffs, usage, preauth._option_counts(r.body, r.option_no)) then
+    priced := priced || jsonb_build_object('unbounded', preauth._unbounded_amounts(tariffs, usage, preauth._option_counts(r.body, r.option_no), told));
+  end if;
+  ask.body := ask.body || jsonb_build_object('amounts', quote.amounts, 'priced', priced);
+  return ask;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._with_costs(asks preauth._ask[], held preauth.reservation[])
+ RETURNS preauth._ask[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  is_any boolean := false;
+  ids bigint[] := array[]::bigint[];
+  tariffs preauth._tariff[];
+begin
+  for k in 1 .. cardinality(asks) loop
+    if asks[k].body ? 'usage' then
+      is_any := true;
+      ids := ids || held[k].price_table_ids;
+    elsif asks[k].body ->> 'action' = 'accept_overage' then
+      asks[k].body := asks[k].body || jsonb_strip_nulls(jsonb_build_object('usage', held[k].closure -> 'usage', 'priced', held[k].closure -> 'priced'));
+    end if;
+  end loop;
+  if not is_any then
+    return asks;
+  end if;
+  tariffs := preauth._tariffs_of(ids);
+  for k in 1 .. cardinality(asks) loop
+    if asks[k].body ? 'usage' and asks[k].body ->> 'action' is distinct from 'accept_overage' then
+      asks[k] := preauth._with_cost(asks[k], held[k], preauth._own_tariffs(held[k], tariffs));
+    end if;
+  end loop;
+  return asks;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.verify()
+ RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return query
+    select * from preauth._verify_windows()
+    union all select * from preauth._verify_slices()
+    union all select * from preauth._verify_alerts()
+    union all select * from preauth._verify_admissions()
+    union all select * from preauth._verify_reservations()
+    union all select * from preauth._verify_lines()
+    union all select * from preauth._verify_tree()
+    union all select * from preauth._verify_routes()
+    union all select * from preauth._verify_costs();
+end
+$function$;
+
+alter table preauth.budget add constraint budget_thresholds_range CHECK (((1 <= ALL (thresholds)) AND (1000 >= ALL (thresholds)) AND (cardinality(thresholds) <= 16)));
+
+alter table preauth.budget_window add constraint budget_window_slices_go_together CHECK ((num_nulls(slice_length, slice_count) = ANY (ARRAY[0, 2])));
+
+alter table preauth.budget_window add constraint budget_window_alert_range CHECK ((alert_at > 0));
+
+alter table preauth.window_slice add constraint window_slice_settled_range CHECK (((settled >= '-7000000000000000000'::bigint) AND (settled <= '7000000000000000000'::bigint)));
+
+alter table preauth.window_slice add constraint window_slice_credited_range CHECK (((credited >= 0) AND (credited <= '7000000000000000000'::bigint)));
+
+alter table preauth.window_slice add constraint window_slice_pkey PRIMARY KEY (window_id, ages_at, account_id);
+
+alter table preauth.outbox add constraint outbox_topic_known CHECK ((topic = 'threshold_reached'::text));
+
+alter table preauth.outbox add constraint outbox_pkey PRIMARY KEY (message_id, account_id);
+
+alter table preauth.outbox add constraint outbox_told_once UNIQUE (window_id, threshold, occurrence, account_id);
+
+alter table preauth.window_slice enable row level security, no force row level security;
+
+alter table preauth.outbox enable row level security, no force row level security;
+
+create policy nobody on preauth.window_slice as restrictive for all to public using (false);
+
+create policy nobody on preauth.outbox as restrictive for all to public using (false);
+
+revoke all on function preauth._add_to_slices(window_ids bigint[], amounts bigint[], at timestamp with time zone) from public;
+
+revoke all on function preauth._age(window_ids bigint[], at timestamp with time zone) from public;
+
+revoke all on function preauth._ages_at(at timestamp with time zone, slice_length interval, slice_count integer) from public;
+
+revoke all on function preauth._alert_body(w preauth.budget_window, budget preauth.budget, threshold smallint, at timestamp with time zone) from public;
+
+revoke all on function preauth._alert_level(limit_amount bigint, threshold smallint) from public;
+
+revoke all on function preauth._are_thresholds(value jsonb) from public;
+
+revoke all on function preauth._ask_fits_at(ask preauth._ask, quotes preauth._quote[], first_quote integer, routes preauth._route[], route_no integer, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], at timestamp with time zone) from public;
+
+revoke all on function preauth._asked_amounts(body jsonb, option_no integer, quotes preauth._quote[], first_quote integer) from public;
+
+revoke all on function preauth._change_thresholds(budget_id bigint) from public;
+
+revoke all on function preauth._credit_slices(w preauth.budget_window, amount bigint, at timestamp with time zone) from public;
+
+revoke all on function preauth._cycle_anchor(account_id text, zone text) from public;
+
+revoke all on function preauth._cycle_bounds(policy jsonb, anchor date, zone text, at timestamp with time zone, OUT window_key text, OUT starts_at timestamp with time zone, OUT ends_at timestamp with time zone) from public;
+
+revoke all on function preauth._cycle_start(anchor date, months integer) from public;
+
+revoke all on function preauth._due_alerts(window_ids bigint[], at timestamp with time zone) from public;
+
+revoke all on function preauth._is_period_in_seconds(value jsonb) from public;
+
+revoke all on function preauth._lapsed(window_id bigint, at timestamp with time zone) from public;
+
+revoke all on function preauth._lapses(slots preauth._slot[], lines preauth._line[], expiries timestamp with time zone[], at timestamp with time zone, most integer) from public;
+
+revoke all on function preauth._line_lapse(slot preauth._slot, expires_at timestamp with time zone, at timestamp with time zone, OUT lapses_at timestamp with time zone, OUT is_lease boolean) from public;
+
+revoke all on function preauth._lock_tallies(window_ids bigint[], at timestamp with time zone) from public;
+
+revoke all on function preauth._note_spend(tallies preauth._tally[], at timestamp with time zone) from public;
+
+revoke all on function preauth._raise_alerts(window_ids bigint[], at timestamp with time zone) from public;
+
+revoke all on function preauth._rate_limit_headers(budget text, limit_amount bigint, available bigint, starts_at timestamp with time zone, ends_at timestamp with time zone, trails interval, at timestamp with time zone) from public;
+
+revoke all on function preauth._rolling_peaks() from public;
+
+revoke all on function preauth._rolling_spend() from public;
+
+revoke all on function preauth._settled_at(w preauth.budget_window, at timestamp with time zone) from public;
+
+revoke all on function preauth._slice_length(policy jsonb) from public;
+
+revoke all on function preauth._slices_error(slices jsonb, seconds jsonb) from public;
+
+revoke all on function preauth._slot_turns(slot preauth._slot, place integer, reserved bigint, required bigint, at timestamp with time zone, lapses preauth._lapse[]) from public;
+
+revoke all on function preauth._thresholds(body jsonb) from public;
+
+revoke all on function preauth._verify_alerts() from public;
+
+revoke all on function preauth._verify_slices() from public;
+
+revoke all on function preauth._was_always_so(w preauth.budget_window, budget preauth.budget) from public;
+
+revoke all on function preauth._window_bounds(policy jsonb, anchor date, zone text, at timestamp with time zone, OUT window_key text, OUT starts_at timestamp with time zone, OUT ends_at timestamp with time zone) from public;
+
+revoke all on function preauth._window_lapses(window_id bigint, most integer) from public;
+
+comment on column preauth.budget.thresholds is 'Percentages of the limit, ascending; what is settled reaching one is told in the outbox, once a window.';
+
+comment on column preauth.budget_window.alert_at is 'The settled amount at which the next threshold of the budget is reached; null: none is left.';
+
+comment on column preauth.budget_window.ends_at is 'First instant after; infinity for lifetime and rolling.';
+
+comment on column preauth.budget_window.settled is 'Spent, in the budget''s unit. Can exceed the limit by late charges and overages; bounded so that no sum of figures overflows. Of a rolling window: as of when it was last locked; preauth._settled_at tells it at an instant.';
+
+comment on column preauth.budget_window.slice_count is 'Of a rolling window: how many slices its period has; null for the others.';
+
+comment on column preauth.budget_window.slice_length is 'Of a rolling window: how long one slice is; null for the others.';
+
+comment on column preauth.budget_window.starts_at is 'First instant; -infinity for lifetime and rolling.';
+
+comment on column preauth.outbox.account_id is 'The account whose window it is about.';
+
+comment on column preauth.outbox.body is 'The message: account, budget, unit, window, threshold, and the figures that reached it.';
+
+comment on column preauth.outbox.created_at is 'When.';
+
+comment on column preauth.outbox.message_id is 'Order of writing.';
+
+comment on column preauth.outbox.occurrence is '1; a rolling window, which never ends, counts on: once in each of its periods.';
+
+comment on column preauth.outbox.threshold is 'The percentage.';
+
+comment on column preauth.outbox.topic is 'threshold_reached: what is settled has reached a percentage of the limit.';
+
+comment on column preauth.outbox.window_id is 'The budget window.';
+
+comment on column preauth.window_slice.account_id is 'The window''s account.';
+
+comment on column preauth.window_slice.ages_at is 'When the slice has wholly aged out: the end of the slice plus the window''s whole period.';
+
+comment on column preauth.window_slice.credited is 'What corrections took from the slice, in the budget''s unit.';
+
+comment on column preauth.window_slice.settled is 'Spent in the slice, less what corrections took from it, in the budget''s unit.';
+
+comment on column preauth.window_slice.window_id is 'The rolling budget window.';
+
+comment on function preauth._add_to_slices(window_ids bigint[], amounts bigint[], at timestamp with time zone) is 'Adds what was spent at an instant to that instant''s slice of each locked rolling window, in the budget''s unit; other windows are left alone. Each window comes once.';
+
+comment on function preauth._age(window_ids bigint[], at timestamp with time zone) is 'Takes the slices that have aged out by an instant from locked windows; whether there were any. Each slice is touched once.';
+
+comment on function preauth._ages_at(at timestamp with time zone, slice_length interval, slice_count integer) is 'When what is spent at an instant has wholly aged out of a rolling window: a whole period after the end of its slice. Slices are counted from 1970.';
+
+comment on function preauth._alert_body(w preauth.budget_window, budget preauth.budget, threshold smallint, at timestamp with time zone) is 'The message that a threshold was reached, with the window''s figures just then, in the budget''s unit.';
+
+comment on function preauth._alert_level(limit_amount bigint, threshold smallint) is 'The least settled amount that reaches a threshold, in percent of the limit; at least 1. null where there is no limit.';
+
+comment on function preauth._are_thresholds(value jsonb) is 'Whether the value is a list of up to 16 different whole percentages from 1 to 1000.';
+
+comment on function preauth._ask_fits_at(ask preauth._ask, quotes preauth._quote[], first_quote integer, routes preauth._route[], route_no integer, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], at timestamp with time zone) is 'The earliest instant at which a request or one of its alternatives fits if nothing else is spent; null if never.';
+
+comment on function preauth._asked_amounts(body jsonb, option_no integer, quotes preauth._quote[], first_quote integer) is 'What an option asks for, {unit: ceiling}: as quoted where the request is priced, else as it says.';
+
+comment on function preauth._balance_window(scope text, zone text, budget preauth.budget, counter_id bigint, show_level boolean, at timestamp with time zone) is 'A budget''s current window as a balance shows it. A fixed window that no spend has started yet has no bounds. A lapsed lease is not held, and what has aged out of a rolling window is not settled.';
+
+comment on function preauth._change_thresholds(budget_id bigint) is 'Holds a budget''s current windows against its thresholds, which have changed.';
+
+comment on function preauth._correct_settled(window_id bigint, amount bigint, at timestamp with time zone) is 'Moves what a locked window counts as settled by an adjustment''s signed amount, in the budget''s unit, thresholds included; the window after. The usage event of the same instant is its caller''s.';
+
+comment on function preauth._credit_slices(w preauth.budget_window, amount bigint, at timestamp with time zone) is 'Takes a correction''s amount from a locked rolling window''s slices, the eldest first, so that what remains spent ages out last; what is more than all of them is a credit for one period.';
+
+comment on function preauth._cycle_anchor(account_id text, zone text) is 'The date from which an account''s billing cycles are counted: its cycle_anchor, else the day it was made.';
+
+comment on function preauth._cycle_bounds(policy jsonb, anchor date, zone text, at timestamp with time zone, OUT window_key text, OUT starts_at timestamp with time zone, OUT ends_at timestamp with time zone) is 'The billing cycle around an instant. Each start is counted from the anchor itself, so that a 31st comes back after a shorter month.';
+
+comment on function preauth._cycle_start(anchor date, months integer) is 'Local time at which the cycle begins that is months after the anchor: on the anchor''s day, or on the last day of a month that has no such day.';
+
+comment on function preauth._due_alerts(window_ids bigint[], at timestamp with time zone) is 'The thresholds of windows: is_due where what is settled reaches one that has not been told in this window (in a rolling one: within one period); may_come where one may still be told later.';
+
+comment on function preauth._fits_at(places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[], lapses preauth._lapse[], at timestamp with time zone) is 'The earliest instant at which a request fits every slot it asks of at once if nothing else is spent; null if never.';
+
+comment on function preauth._is_period_in_seconds(value jsonb) is 'A whole number of seconds from 1 to 31622400 (366 days).';
+
+comment on function preauth._lapsed(window_id bigint, at timestamp with time zone) is 'What a window''s reserved still counts of leases that have lapsed by an instant, in the budget''s unit.';
+
+comment on function preauth._lapses(slots preauth._slot[], lines preauth._line[], expiries timestamp with time zone[], at timestamp with time zone, most integer) is 'What the slots get back when: slices that age out, and the first most leases of each, what is about to be recorded among them. expiries: by item.';
+
+comment on function preauth._line_lapse(slot preauth._slot, expires_at timestamp with time zone, at timestamp with time zone, OUT lapses_at timestamp with time zone, OUT is_lease boolean) is 'When a line that is about to be recorded gives back what it takes: a lease when it expires, a charge on a rolling window when its slice ages out; null: not by time alone.';
+
+comment on function preauth._lock_plan_windows(plan_id text, budgets jsonb, apply text) is 'Locks, in one go and so in the one order, every current window that a change of a plan will touch (its limit, its overdraft or its thresholds), those of retired budgets that may come back among them.';
+
+comment on function preauth._lock_slots(routes preauth._route[], OUT slots preauth._slot[], OUT slot_ids bigint[], OUT reserved bigint[]) is 'Locks every window of a batch once, in the order of preauth._lock_windows (one query, so that a decision costs less), and takes down what the decision needs of each: slots, their window_ids, their reserved amounts. Rolling windows are aged.';
+
+comment on function preauth._lock_tallies(window_ids bigint[], at timestamp with time zone) is 'Locks windows, in the order of preauth._lock_windows, and takes down their figures; rolling windows are aged.';
+
+comment on function preauth._lock_windows(window_ids bigint[]) is 'Locks budget windows in the one order: deepest account first, root last, then account_id, window_id: none of them ever changes. The windows as they are now: settled without what has aged out of a rolling one. Writes nothing, so that one statement may lock and update.';
+
+comment on function preauth._note_spend(tallies preauth._tally[], at timestamp with time zone) is 'What was just spent on locked windows goes into the slices of those that roll, and is told where it reaches a threshold.';
+
+comment on function preauth._prove_denials(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], lines preauth._line[], at timestamp with time zone, rulings preauth._ruling[]) is 'The rulings with the figures that prove each denial and when to come again. The first 256 leases of each slot are looked at, where that does not do the first 10000.';
+
+comment on function preauth._raise_alerts(window_ids bigint[], at timestamp with time zone) is 'Writes a message to the outbox for each threshold that what is settled on locked windows has reached, once a window and threshold, and notes at what amount the next is due. To be called when settled has reached alert_at, and when a limit or the thresholds have changed.';
+
+comment on function preauth._rate_limit_headers(budget text, limit_amount bigint, available bigint, starts_at timestamp with time zone, ends_at timestamp with time zone, trails interval, at timestamp with time zone) is 'RateLimit-Policy and RateLimit of one budget window (IETF httpapi draft): q and r in the budget''s unit, w and t in seconds. trails: the period of a rolling window, which has no end and so no t.';
+
+comment on function preauth._rolling_peaks() is 'What decisions had let into each rolling window over the whole period up to each instant at which that changed.';
+
+comment on function preauth._rolling_spend() is 'What was ever added to rolling windows, when; admitted: as much of it as a decision let in. Late charges, overages, recorded exceptions and adjustments are no decisions.';
+
+comment on function preauth._settled_at(w preauth.budget_window, at timestamp with time zone) is 'What a window counts as settled at an instant, in the budget''s unit: of a rolling window what has not aged out, whether or not anything was written since.';
+
+comment on function preauth._shortage_reason(slot preauth._slot, required bigint) is 'The denial''s reason where a slot cannot cover what is required of it: exceeds_limit where neither this window nor the next ever can.';
+
+comment on function preauth._slice_length(policy jsonb) is 'How long a slice of a rolling window is, in whole milliseconds; null for other windows.';
+
+comment on function preauth._slices_error(slices jsonb, seconds jsonb) is 'What is wrong with the number of slices of a rolling window; null when nothing is.';
+
+comment on function preauth._slot_turns(slot preauth._slot, place integer, reserved bigint, required bigint, at timestamp with time zone, lapses preauth._lapse[]) is 'The instants at which a slot becomes able to cover what is required (short -1), or unable (+1), if nothing else is spent: from now on, as leases lapse, slices age out and the window ends. Where more leases follow than were looked at, it counts as able from the last of them.';
+
+comment on function preauth._thresholds(body jsonb) is 'The thresholds of a well-formed budget, ascending; none unless it has some.';
+
+comment on function preauth._verify_alerts() is 'Current windows whose next alert is at another amount than their thresholds say, or that have reached a threshold that was not told.';
+
+comment on function preauth._verify_slices() is 'Recomputes the slices of rolling windows from lines and events; what corrections took away is counted in credited. A slice that has aged out may be gone.';
+
+comment on function preauth._was_always_so(w preauth.budget_window, budget preauth.budget) is 'Whether a window has had its limit, uncorrected and hard, all along, and no change of plan is due.';
+
+comment on function preauth._window_bounds(policy jsonb, anchor date, zone text, at timestamp with time zone, OUT window_key text, OUT starts_at timestamp with time zone, OUT ends_at timestamp with time zone) is 'Name and bounds of the window that a spend at an instant belongs to: the one place where kinds of windows are told apart. anchor: of the account''s cycles. A rolling window is one row that never ends; its slices age.';
+
+comment on function preauth._window_lapses(window_id bigint, most integer) is 'What a window gets back when, in the budget''s unit: its first most leases, and all its slices.';
+
+comment on table preauth.outbox is 'What others are to be told, written in the transaction that made it so.';
+
+comment on table preauth.window_slice is 'What a rolling window counts, by the instant at which it stops counting. The sum of a window''s slices is its settled.';
+
+comment on type preauth._lapse is 'A step of what a slot gets back as its leases lapse and its slices age out: freed by then in all. is_last: more leases may follow that were not looked at.';
+
+comment on type preauth._slot is 'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; preauth._most_counted() where nothing else bounds it); next_capacity: the same of the next window. trails: the whole period of a rolling window; null for others.';
+
+comment on type preauth._tally is 'A locked window while lines of it are closed: its figures before, and what was freed of reserved and spent into settled since. notable_from: what settled must reach for the spend to be noted (preauth._note_spend); null: no spend is.';
+
+select preauth._lock_down();
+$revision_0007$;
+    update preauth.alembic_version set version_num = '0007';
+  end if;
+end
+$upgrade$;
 commit;

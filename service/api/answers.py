@@ -213,13 +213,16 @@ class Window(Answer):
     enforcement: Literal["hard", "soft", "observe"]
     limit: Amount | None
     """null: unlimited."""
-    settled: Amount | None = None
+    settled: int | None = None
+    """Below 0 where more was given back than was spent."""
     reserved: Amount | None = None
     available: int | None = None
     """limit - settled - reserved; below 0 after the limit was lowered."""
     starts_at: datetime | None
+    """null: it has no beginning (lifetime, rolling), or it has not begun (fixed)."""
     ends_at: datetime | None
     resets_at: datetime | None
+    """Its end; null where it has none: a rolling window frees what has aged out bit by bit."""
     time_zone: str
 
 
@@ -288,6 +291,9 @@ class BudgetAnswer(Answer):
     overdraft_amount: Amount | None = None
     overage: Literal["charge", "reject"] = "charge"
     on_expiry: Literal["keep", "release", "charge"] = "keep"
+    rollover: dict[str, Any] | None = None
+    thresholds: list[int] = Field(default_factory=list)
+    """Percentages of the limit that are told when they are reached."""
 
 
 class PlanAnswer(Answer):
@@ -314,6 +320,45 @@ class AccountAnswer(Answer):
     created_at: datetime
     budgets: list[BudgetAnswer] | None = None
     """Its own budgets; those of its plan apply too."""
+    next_plan_id: str | None = None
+    """The plan to come, while a change is scheduled."""
+    plan_changes_at: datetime | None = None
+    """When it begins."""
+
+
+class CorrectionAnswer(Answer):
+    """An adjustment, and the window's figures after it."""
+
+    account_id: str
+    budget: str
+    unit: str
+    window: str
+    amount: int
+    """What was added to settled."""
+    limit: Amount | None
+    settled: int
+    reserved: int
+    available: int | None
+    reason: str
+    idempotency_key: str | None
+    adjusted_at: datetime
+    replayed: bool
+    """This idempotency_key was answered before, so."""
+
+
+class RaiseAnswer(Answer):
+    """A temporary raise."""
+
+    account_id: str
+    budget: str
+    amount: Amount
+    expires_at: datetime
+
+
+class EndedRaise(RaiseAnswer):
+    """A raise that was ended before its time."""
+
+    ended_at: datetime
 
 
 class RateAnswer(Answer):

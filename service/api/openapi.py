@@ -27,7 +27,7 @@ _DESCRIPTION = """Authorization holds for metered spend. Reserve before the work
 Amounts are whole numbers in the budget's unit, 0 to 2^53-1. Every call is idempotent by its
 `request_id`. Errors are problem details; `type` ends in a code of `docs/errors.md`."""
 
-_TAGS = ("Calls", "Reads", "Administration", "Operations")
+_TAGS = ("Calls", "Reads", "Audit", "Administration", "Operations")
 
 _DENIAL_FIELDS = ("RateLimit-Policy", "RateLimit")
 
@@ -207,6 +207,9 @@ def _success(operation: Operation, model: type[BaseModel]) -> dict[str, Any]:
     }
     if operation.denies:
         answer["headers"] = {name: _header() for name in _DENIAL_FIELDS}
+    if operation.csv:
+        answer["content"]["text/csv"] = {"schema": {"type": "string"}}
+        answer["headers"] = {"Link": _header()}
     return answer
 
 

@@ -36,7 +36,8 @@ class Operation:
     ``roles``: who may call it; empty: anyone. ``problems``: the codes of `problems.CODES` it can
     answer with, besides those that every operation has. ``answers``: models of its successes;
     ``many``: an array of them. ``denies``: it can answer with a denial. ``vendor_errors``: it
-    knows ``error_format``. ``batches``: it takes an array of bodies too.
+    knows ``error_format``. ``batches``: it takes an array of bodies too. ``csv``: it can answer in
+    CSV.
     """
 
     summary: str
@@ -50,6 +51,7 @@ class Operation:
     denies: bool = False
     vendor_errors: bool = False
     batches: bool = False
+    csv: bool = False
     query: tuple[Parameter, ...] = ()
     media_type: str = "application/json"
 

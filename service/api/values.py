@@ -1,9 +1,12 @@
 """What a field may be: one set of types, for validation and for the OpenAPI document."""
 
+import re
+from datetime import datetime
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
+from pydantic_core import PydanticCustomError
 
 __all__ = [
     "ID_PATTERN",
@@ -17,6 +20,7 @@ __all__ = [
     "BudgetName",
     "Dimension",
     "Id",
+    "Instant",
     "Labels",
     "MaxUsage",
     "ShortText",
@@ -40,6 +44,27 @@ Amount = Annotated[
     Field(strict=True, ge=0, le=MAX_AMOUNT, description="A whole number in the budget's unit."),
 ]
 """0 to 2^53-1, and exactly an integer: ``"7"``, ``7.0``, ``1e3`` and ``true`` are not."""
+
+_INSTANT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.][0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2})"
+)
+
+
+def _instant(value: str) -> str:
+    """Refuse what is no RFC 3339 instant with its offset."""
+    try:
+        if _INSTANT.fullmatch(value):
+            datetime.fromisoformat(value)
+            return value
+    except ValueError:
+        pass
+    raise PydanticCustomError(
+        "instant", "must be an instant with its offset, such as 2026-10-01T00:00:00Z"
+    )
+
+
+Instant = Annotated[str, AfterValidator(_instant), Field(json_schema_extra={"format": "date-time"})]
+"""RFC 3339 with its offset; kept as text, for the ledger to read."""
 
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
 Unit = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]

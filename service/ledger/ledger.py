@@ -1,6 +1,6 @@
 """The ledger's functions, by name. A call here is one function call, one transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from time import perf_counter
 from typing import Any, Literal, NamedTuple, Self, get_args
@@ -156,6 +156,12 @@ class Ledger:
             request_id, account_id, within,
         )  # fmt: skip
 
+    async def audit(self, question: str, arguments: Mapping[str, str]) -> Outcome:
+        """Ask ``preauth_api.audit_<question>``; names are the service's own, values are text."""
+        named = (f"{n} => {_READ_AS.get(n, '{}').format(f'${i}::text')}"
+                 for i, n in enumerate(arguments, 1))  # fmt: skip
+        return await self._read(f"audit_{question}({', '.join(named)})", *arguments.values())
+
     async def put_plan(self, plan_id: str, body: str, actor: str) -> Outcome:
         """Create or replace a plan."""
         return await self._write(
@@ -222,6 +228,40 @@ class Ledger:
             account_id, name, reason, actor,
         )  # fmt: skip
 
+    async def switch_plan(self, account_id: str, body: str, actor: str) -> Outcome:
+        """Put an account under another plan."""
+        return await self._write(
+            "switch_plan(account_id => $1, body => $2, actor => $3)", account_id, body, actor
+        )
+
+    async def adjust(self, account_id: str, body: str, actor: str) -> Outcome:
+        """Correct what a window counts as settled, once for each idempotency key."""
+        return await self._read(
+            "adjust(account_id => $1, body => $2, actor => $3)", account_id, body, actor
+        )
+
+    async def reset(self, account_id: str, body: str, actor: str) -> Outcome:
+        """Adjust a window to nothing settled."""
+        return await self._write(
+            "reset(account_id => $1, body => $2, actor => $3)", account_id, body, actor
+        )
+
+    async def put_raise(self, account_id: str, name: str, body: str, actor: str) -> Outcome:
+        """Raise a budget of an account until an instant."""
+        return await self._write(
+            "put_raise(account_id => $1, name => $2, body => $3, actor => $4)",
+            account_id, name, body, actor,
+        )  # fmt: skip
+
+    async def delete_raise(
+        self, account_id: str, name: str, reason: str | None, actor: str
+    ) -> Outcome:
+        """End a raise before its time."""
+        return await self._write(
+            "delete_raise(account_id => $1, name => $2, reason => $3, actor => $4)",
+            account_id, name, reason, actor,
+        )  # fmt: skip
+
     async def create_key(
         self, name: str, role: str, key_hash: bytes, account_id: str | None, actor: str
     ) -> Outcome:
@@ -256,6 +296,13 @@ class Ledger:
         )
         return int(rows[0][0])
 
+    async def apply_due(self, max_count: int) -> int:
+        """Write down up to ``max_count`` changes of plans and ends of raises; how many."""
+        rows = await self._connections.fetch(
+            "select preauth_api.apply_due(max_count => $1)", max_count, resend=True
+        )
+        return int(rows[0][0])
+
     async def revision(self) -> str | None:
         """The migration that the database is at."""
         rows = await self._connections.fetch(_REVISION, resend=True)
@@ -273,6 +320,15 @@ class Ledger:
         )
         return Outcome.of(rows[0][0], None, rows[0][1])
 
+
+_READ_AS = {
+    "since": "{}::timestamptz",
+    "until": "{}::timestamptz",
+    "max_count": "{}::integer",
+    "older_than_seconds": "{}::integer",
+    "by": "string_to_array({}, ',')",
+}
+"""How the arguments of an audit's question that are no text are read from text."""
 
 _ANSWER = (
     "select case when jsonb_typeof(a -> 'status') = 'number' and a ? 'type'"

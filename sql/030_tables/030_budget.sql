@@ -12,8 +12,10 @@ create table preauth.budget (
   overdraft_amount bigint not null,
   overage text not null,
   on_expiry text not null,
+  thresholds smallint[] not null default '{}',
   created_at timestamptz not null,
   retired_at timestamptz,
+  rollover jsonb,
   constraint budget_pkey primary key (budget_id),
   constraint budget_plan_exists foreign key (plan_id) references preauth.plan (plan_id),
   constraint budget_account_exists foreign key (account_id) references preauth.account (account_id),
@@ -25,9 +27,13 @@ create table preauth.budget (
   constraint budget_overdraft_range check (overdraft_amount between 0 and 9007199254740991),
   constraint budget_overdraft_is_soft check (overdraft_amount = 0 or enforcement = 'soft'),
   constraint budget_overage_known check (overage in ('charge', 'reject')),
-  constraint budget_on_expiry_known check (on_expiry in ('keep', 'release', 'charge'))
+  constraint budget_on_expiry_known check (on_expiry in ('keep', 'release', 'charge')),
+  constraint budget_thresholds_range check (1 <= all (thresholds) and 1000 >= all (thresholds) and cardinality(thresholds) <= 16)
 );
 create unique index budget_live_name on preauth.budget (owner, name) where retired_at is null;
+create index budget_of_account on preauth.budget (account_id, name);
+create index budget_of_plan on preauth.budget (plan_id);
+create index budget_of_plans_by_name on preauth.budget (name) where plan_id is not null;
 alter table preauth.budget enable row level security;
 comment on table preauth.budget is 'One limit of a plan or of an account. A change of unit, window or model retires the row and makes another: it counts something else.';
 comment on column preauth.budget.budget_id is 'Surrogate key; also the last rank of the lock order.';
@@ -43,5 +49,7 @@ comment on column preauth.budget.enforcement is 'hard: denies above the limit; s
 comment on column preauth.budget.overdraft_amount is 'How far a soft budget may be overdrawn, in the unit.';
 comment on column preauth.budget.overage is 'A settlement above its hold is charged, or rejected for a person to resolve.';
 comment on column preauth.budget.on_expiry is 'When a hold''s time passes: keep it, release it (a lease), or charge it.';
+comment on column preauth.budget.thresholds is 'Percentages of the limit, ascending; what is settled reaching one is told in the outbox, once a window.';
 comment on column preauth.budget.created_at is 'When this row began to apply.';
 comment on column preauth.budget.retired_at is 'When it stopped applying; null while live.';
+comment on column preauth.budget.rollover is '{max, overspend}: up to max of what a window leaves is added to the next one''s limit, in the unit; with overspend, what was spent above a limit counts in the next window. null: neither.';

@@ -7,7 +7,7 @@ begin
     when 'release' then return array(select r from preauth._release_round(asks, at) as r);
     when 'extend' then return array(select r from preauth._extend_round(asks, at) as r);
     when 'cancel' then return array(select r from preauth._cancel_round(asks, at) as r);
-    when 'resolve' then return preauth._resolve_round(asks, at);
+    else return preauth._resolve_round(asks, at);
   end case;
 end
 $$;

@@ -13,10 +13,17 @@ begin
   loop
     execute statement;
   end loop;
+  for statement in
+    select format('create policy nobody on %s as restrictive using (false)', t.name)
+    from preauth._things() as t
+    where t.class = 'table' and not exists (select from pg_policy as p where p.polrelid = t.name::regclass)
+  loop
+    execute statement;
+  end loop;
   for statement in select * from preauth._revoke_statements() union all select * from preauth._grant_statements() loop
     execute statement;
   end loop;
 end
 $$;
 comment on function preauth._lock_down() is
-  'Gives everything in the ledger''s schemas to preauth_owner, takes what PostgreSQL or Supabase grants by default, and grants what preauth._audience says. Grants to other roles are left as they are. Must run as a member of preauth_owner.';
+  'Gives everything in the ledger''s schemas to preauth_owner, writes into each table that its row security lets nobody through, takes what PostgreSQL or Supabase grants by default, and grants what preauth._audience says. Grants to other roles are left as they are. Must run as a member of preauth_owner.';

@@ -2,8 +2,8 @@ create function preauth._priced_items(asks preauth._ask[], out items integer[], 
 language plpgsql stable
 as $$
 begin
-  items := '{}';
-  models := '{}';
+  items := array[]::integer[];
+  models := array[]::text[];
   for n in 1 .. cardinality(asks) loop
     if preauth._is_priced(asks[n].body) then
       items := items || n;

@@ -10,10 +10,10 @@ declare
   counts jsonb;
   amount numeric;
 begin
-  quotes := '{}';
-  quote_of := '{}';
+  quotes := array[]::preauth._quote[];
+  quote_of := array[]::integer[];
   wanted := preauth._priced_items(asks);
-  if wanted.items = '{}' then
+  if cardinality(wanted.items) = 0 then
     return;
   end if;
   tariffs := preauth._tariffs(wanted.models, preauth._now());

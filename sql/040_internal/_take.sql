@@ -14,6 +14,9 @@ begin
   way := preauth._routes(asks, quoted.quotes, quoted.quote_of);
   locked := preauth._lock_slots(way.routes);
   at := preauth._now();
+  if way.worked_out is not null then
+    locked.slots := preauth._slots_as_of(locked.slots, at);
+  end if;
   decided := preauth._decide(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, locked.slot_ids, at, locked.reserved);
   rulings := decided.rulings;
   if cardinality(way.opened) > 0 then

@@ -23,7 +23,7 @@ begin
     where x.name = any (names) and x.unit <> 'usd_nano' and x.effective_from <= at and x.published_at <= at
     order by x.name, x.unit, x.effective_from desc)
   ) as p;
-  return case when has_alias then preauth._without_aliases(tariffs, at) else coalesce(tariffs, '{}') end;
+  return case when has_alias then preauth._without_aliases(tariffs, at) else coalesce(tariffs, array[]::preauth._tariff[]) end;
 end
 $$;
 comment on function preauth._tariffs(text[], timestamptz) is

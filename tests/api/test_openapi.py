@@ -124,6 +124,12 @@ TABLE = {
 }
 
 PRICED = {"model": "p", "rates": {"input_tokens": {"micro_usd": 1, "per": 1000}}}
+AUDITS = [
+    ("decisions", ""), ("timeline", "?request_id=org/r"), ("timeline", "?request_id=none"),
+    ("why-denied", "?request_id=d"), ("why-denied", "?request_id=org/r"), ("stuck", ""), ("stuck", "?max_count=0"),
+    ("exceptions", ""), ("spend", "?since=2026-01-01T00:00:00Z&until=2036-01-01T00:00:00Z"), ("adjustments", ""),
+    ("changes", ""), ("verify", ""),
+]  # fmt: skip
 
 
 async def test_what_is_answered_is_what_is_promised(api: Api) -> None:
@@ -191,6 +197,7 @@ async def test_what_is_answered_is_what_is_promised(api: Api) -> None:
         ("/reservations/{request_id}/resolve", "post", f"/reservations/{request}/resolve",
          {"action": "release", "reason": "x"}),
         ("/accounts/{account_id}/balance", "get", f"/accounts/{account}/balance", None),
+        *[(f"/audit/{name}", "get", f"/audit/{name}{query}", None) for name, query in AUDITS],
         ("/healthz", "get", "/healthz", None),
     ]  # fmt: skip
     for template, method, path, body in steps:

@@ -160,7 +160,7 @@ async def test_a_signed_in_user_sees_their_own_account_and_no_other(client, rese
     for name, seen in (("ann", ["r1"]), ("bob", [])):
         key = token("authenticated", sub=name)
         found = await client.call("my_reservations", key)
-        assert [r["request_id"] for r in found.data["reservations"]] == seen
+        assert [r["request_id"] for r in found.data["items"]] == seen
     balance = await client.call("my_balance", token("authenticated", sub="ann"))
     assert balance.data["windows"][0]["available"] == 400
     refused = await client.call("balance", token("authenticated", sub="bob"), account_id="ann")

@@ -8,7 +8,7 @@ from tests.support import databases
 OUTSIDERS = ("public", "anon", "authenticated", "service_role", "preauth_service", "preauth_audit")
 SERVICES = {"service_role", "preauth_service"}
 AUTHENTICATED = {"my_balance", "my_reservations"}
-AUDIT = {
+READS = {
     "account",
     "balance",
     "plan",
@@ -18,6 +18,8 @@ AUDIT = {
     "revision",
     "verify",
 }
+AUDITORS = {"preauth_audit", *SERVICES}
+VIEWS = {"decisions", "holds", "spend", "windows"}
 
 OWNED = """
 select 'schema ' || nspname, pg_get_userbyid(nspowner) from pg_namespace where nspname in ('preauth', 'preauth_api')
@@ -47,6 +49,10 @@ select c.oid::regclass::text from pg_class c
  where relnamespace in ('preauth'::regnamespace, 'preauth_api'::regnamespace) and relkind in ('r', 'p', 'v')
    and (has_table_privilege('{role}', c.oid, 'insert, update, delete, truncate, references, trigger')
         or has_any_column_privilege('{role}', c.oid, 'insert, update, references'))
+"""
+TABLES = "select oid from pg_class where relnamespace = 'preauth'::regnamespace and relkind in ('r', 'p')"
+POLICIES = """
+select polrelid, polname, polpermissive, polcmd::text, pg_get_expr(polqual, polrelid), pg_get_expr(polwithcheck, polrelid) from pg_policy
 """
 SCHEMAS = """
 select nspname, has_schema_privilege('{role}', oid, 'usage'), has_schema_privilege('{role}', oid, 'create')
@@ -100,15 +106,18 @@ def test_each_role_may_call_what_it_is_meant_to_and_nothing_else(ask, role):
         "public": set(),
         "anon": set(),
         "authenticated": AUTHENTICATED,
-        "preauth_audit": AUDIT,
+        "preauth_audit": READS | {name for name in every if name.startswith("audit_")},
     }.get(role, every - AUTHENTICATED)
     assert set(ask(EXECUTABLE.format(role=role))) == {("preauth_api", name) for name in wanted}
 
 
 @pytest.mark.parametrize("role", OUTSIDERS)
-def test_no_role_may_read_or_write_a_table(ask, role):
+def test_no_role_may_read_or_write_a_table_and_auditors_read_the_views(ask, role):
     assert ask(WRITABLE.format(role=role)) == []
-    assert [row for row in ask(READABLE.format(role=role)) if row[0].startswith("preauth.")] == []
+    views = VIEWS if role in AUDITORS else set()
+    assert {name for (name,) in ask(READABLE.format(role=role))} == {
+        f"preauth_api.{v}" for v in views
+    }
 
 
 @pytest.mark.parametrize("role", OUTSIDERS)
@@ -120,7 +129,7 @@ def test_the_private_schema_is_closed_and_the_public_one_is_open_to_callers(ask,
     ]
 
 
-def test_every_table_has_row_level_security_and_no_policy_opens_it(ask):
+def test_every_table_has_row_level_security_that_lets_nobody_through(ask):
     assert (
         ask(
             "select oid::regclass from pg_class where relnamespace = 'preauth'::regnamespace"
@@ -128,7 +137,8 @@ def test_every_table_has_row_level_security_and_no_policy_opens_it(ask):
         )
         == []
     )
-    assert ask("select polname from pg_policy") == []
+    assert {row[1:] for row in ask(POLICIES)} == {("nobody", False, "*", "false", None)}
+    assert {row[0] for row in ask(POLICIES)} == {row[0] for row in ask(TABLES)}
 
 
 def test_every_call_runs_as_the_owner_with_a_pinned_search_path(ask):

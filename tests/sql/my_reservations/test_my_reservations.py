@@ -19,7 +19,7 @@ async def user(ledger):
 
 
 async def ids(user, **page):
-    return [r["request_id"] for r in (await user.call("my_reservations", **page))["reservations"]]
+    return [r["request_id"] for r in (await user.call("my_reservations", **page))["items"]]
 
 
 async def test_they_are_the_accounts_own_the_newest_first(ledger, user):
@@ -28,7 +28,7 @@ async def test_they_are_the_accounts_own_the_newest_first(ledger, user):
     await ledger.settle("r1", tokens(40))
     await ledger.reserve("r2", "ann", tokens(2000))
 
-    denied, settled = (await user.call("my_reservations"))["reservations"]
+    denied, settled = (await user.call("my_reservations"))["items"]
 
     assert (denied["request_id"], denied["decision"], denied["reason"]) == (
         "r2",
@@ -51,7 +51,7 @@ async def test_pages_follow_each_other_without_a_gap_or_a_repeat(ledger, user, c
     seen, cursor = [], None
     while True:
         page = await user.call("my_reservations", max_count=3, cursor=cursor)
-        seen += [r["request_id"] for r in page["reservations"]]
+        seen += [r["request_id"] for r in page["items"]]
         if (cursor := page["next_cursor"]) is None:
             break
     assert seen == ["last", "r6", "r5", "r4", "r3", "r2", "r1", "r0"]

@@ -1,0 +1,99 @@
+"""What Supabase's own command line says of a database with the ledger in it. It needs no Docker."""
+
+import json
+import os
+import subprocess
+
+import psycopg
+import pytest
+
+from service.freeze import FAST
+from service.postgres import PostgresServer
+from service.postgres.home import free_port
+from tests.support import node, schemas
+from tests.support.supabase import make_roles
+
+CONFIG = """\
+project_id = "preauth"
+[api]
+schemas = ["preauth_api"]
+[db]
+port = {port}
+major_version = 15
+"""
+SUPABASE = node.MODULES / "@supabase" / "cli-linux-x64" / "bin" / "supabase"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A local Supabase project: its database is where and as the command line expects it."""
+    node.install()
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "supabase").mkdir()
+    port = free_port()
+    (folder / "supabase" / "config.toml").write_text(CONFIG.format(port=port))
+    binaries = os.environ.get("PREAUTH_TEST_PG_BIN") or None
+    with PostgresServer(
+        folder / "pg", binaries, database="postgres", port=port, options=FAST
+    ) as server:
+        make_roles(server.dsn)
+        schemas.from_bundle(server.dsn)
+        with psycopg.connect(server.dsn, autocommit=True) as connection:
+            connection.execute("alter role postgres password 'postgres'")
+        yield folder, server
+
+
+def supabase(folder, *arguments):
+    """The findings of a command."""
+    environment = {
+        **os.environ,
+        "HOME": str(folder),
+        "PATH": f"{node.NODE.parent}{os.pathsep}{os.environ['PATH']}",
+        "SUPABASE_TELEMETRY_DISABLED": "1",
+        "DO_NOT_TRACK": "1",
+    }
+    done = subprocess.run(
+        [str(SUPABASE), *arguments, "--workdir", str(folder)],
+        capture_output=True, text=True, timeout=300, env=environment, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    start = min((i for i in map(done.stdout.find, "[{") if i >= 0), default=None)
+    return [] if start is None else json.loads(done.stdout[start:])
+
+
+def test_db_lint_finds_nothing(project):
+    """Where plpgsql_check can be installed; PREAUTH_TEST_PLPGSQL_CHECK=1 says that it must be."""
+    folder, server = project
+    with psycopg.connect(server.dsn) as connection:
+        available = connection.execute(
+            "select 1 from pg_available_extensions where name = 'plpgsql_check'"
+        ).fetchone()
+    if available is None:
+        assert os.environ.get("PREAUTH_TEST_PLPGSQL_CHECK") != "1", "plpgsql_check is missing"
+        return
+    assert (
+        supabase(folder, "db", "lint", "--schema", "preauth,preauth_api", "--level", "warning")
+        == []
+    )
+
+
+def test_db_advisors_find_nothing_but_helpers_that_are_inlined(project):
+    """A function that pins its search path is never inlined.
+
+    The private ones run inside calls that pin it, and nobody but the owner may execute them.
+    What was not used yet in a database that is a second old is no finding.
+    """
+    folder, server = project
+    found = [
+        finding
+        for finding in supabase(folder, "db", "advisors", "--type", "all", "--level", "info")
+        if finding["name"] != "unused_index"
+    ]
+    assert {finding["name"] for finding in found} == {"function_search_path_mutable"}
+    assert {finding["metadata"]["schema"] for finding in found} == {"preauth"}
+    with psycopg.connect(server.dsn) as connection:
+        assert connection.execute(
+            "select count(*) from pg_proc p, pg_roles r where p.pronamespace = 'preauth'::regnamespace"
+            " and r.rolname <> 'preauth_owner' and not r.rolsuper and not pg_has_role(r.oid, 'preauth_owner', 'member')"
+            " and has_function_privilege(r.oid, p.oid, 'execute')"
+        ).fetchone() == (0,)

@@ -1,0 +1,166 @@
+"""The rows that proved a denial, as they were at its instant, however much came later."""
+
+import random
+
+import pytest
+
+from tests.support.checks import assert_problem
+from tests.support.money import tokens
+
+
+def holds(found):
+    return {h["request_id"]: h["amount"] for h in found["items"]}
+
+
+async def test_the_holds_that_used_the_room_are_named_even_after_they_are_gone(ledger):
+    await ledger.grant("ann", 1000)
+    await ledger.reserve("spent", "ann", tokens(300))
+    await ledger.settle("spent", tokens(100))
+    await ledger.reserve("a", "ann", tokens(400))
+    await ledger.reserve("gone", "ann", tokens(50))
+    await ledger.release("gone")
+    await ledger.reserve("b", "ann", tokens(200))
+    await ledger.reserve("no", "ann", tokens(301))
+    await ledger.settle("a", tokens(10))
+    await ledger.release("b")
+    await ledger.reserve("later", "ann", tokens(500))
+
+    found = await ledger.call("audit_why_denied", request_id="no")
+
+    assert holds(found) == {"b": 200, "a": 400}
+    then = {
+        name: found["denial"][name]
+        for name in ("limit", "settled", "reserved", "available", "required")
+    }
+    assert then == {
+        "limit": 1000,
+        "settled": 100,
+        "reserved": 600,
+        "available": 300,
+        "required": 301,
+    }
+    assert (found["items_amount"], found["held_by_others"]) == (600, 0)
+    now = {name: found["window"][name] for name in ("limit", "settled", "reserved", "available")}
+    assert now == {"limit": 1000, "settled": 110, "reserved": 500, "available": 390}
+
+
+async def test_a_shared_scopes_holds_are_those_of_all_below_it(ledger):
+    await ledger.grant("org", 1000, name="shared")
+    for name in ("ann", "bob"):
+        await ledger.put_account(name, parent_id="org")
+        await ledger.grant(name, 5000)
+        await ledger.reserve(f"of-{name}", name, tokens(400))
+    await ledger.reserve("no", "ann", tokens(300))
+
+    found = await ledger.call("audit_why_denied", request_id="no")
+
+    assert found["denial"]["scope"] == "org"
+    assert holds(found) == {"of-ann": 400, "of-bob": 400}
+
+
+async def test_a_lease_counts_until_its_end_and_not_after(ledger, clock):
+    await ledger.grant("ann", 1000, on_expiry="release")
+    await ledger.reserve("first", "ann", tokens(600), ttl_seconds=10)
+    clock.advance(seconds=5)
+    await ledger.reserve("no", "ann", tokens(500))
+    clock.advance(seconds=6)
+    await ledger.reserve("second", "ann", tokens(900))
+    clock.advance(seconds=1)
+    await ledger.reserve("no2", "ann", tokens(200))
+    await ledger.expire()
+
+    assert holds(await ledger.call("audit_why_denied", request_id="no")) == {"first": 600}
+    assert holds(await ledger.call("audit_why_denied", request_id="no2")) == {"second": 900}
+
+
+async def test_of_one_batch_only_what_was_decided_before_counts(ledger):
+    await ledger.grant("ann", 1000)
+    items = [
+        {"request_id": name, "account_id": "ann", "amounts": tokens(amount)}
+        for name, amount in (("z", 400), ("no", 700), ("a", 600))
+    ]
+    assert [row.status for row in await ledger.many("reserve", items)] == [200, 402, 200]
+    assert holds(await ledger.call("audit_why_denied", request_id="no")) == {"z": 400}
+
+
+async def test_charges_of_the_same_batch_count_too(ledger):
+    await ledger.grant("ann", 1000)
+    items = [
+        {"request_id": name, "account_id": "ann", "amounts": tokens(amount)}
+        for name, amount in (("z", 400), ("no", 700))
+    ]
+    await ledger.many("charge", items)
+    found = await ledger.call("audit_why_denied", request_id="no")
+    assert (holds(found), found["denial"]["reserved"]) == ({"z": 400}, 400)
+
+
+async def test_more_holds_than_are_wanted_are_summed_as_held_by_others(ledger):
+    await ledger.grant("ann", 1000)
+    for n in range(10):
+        await ledger.reserve(f"r{n}", "ann", tokens(100))
+    await ledger.reserve("no", "ann", tokens(1))
+    found = await ledger.call("audit_why_denied", request_id="no", max_count=3)
+    assert holds(found) == {"r9": 100, "r8": 100, "r7": 100}
+    assert (found["items_amount"], found["held_by_others"]) == (300, 700)
+
+
+async def test_too_many_holds_names_the_open_ones(ledger):
+    await ledger.put_account("ann", max_open_holds=1)
+    await ledger.grant("ann", 1000)
+    await ledger.reserve("open", "ann", tokens(1))
+    await ledger.reserve("no", "ann", tokens(1))
+    found = await ledger.call("audit_why_denied", request_id="no")
+    assert (found["denial"]["reason"], holds(found)) == ("too_many_holds", {"open": 1})
+
+
+async def test_a_denial_that_is_no_windows_has_no_window_and_no_holds(ledger):
+    await ledger.put_account("ann")
+    await ledger.reserve("no", "ann", tokens(1))
+    found = await ledger.call("audit_why_denied", request_id="no")
+    assert found["denial"]["reason"] == "no_budget"
+    assert (found["window"], found["items"], found["held_by_others"]) == (None, [], None)
+
+
+async def test_what_was_not_denied_or_is_not_known_is_refused(ledger):
+    await ledger.grant("ann", 1000)
+    await ledger.reserve("yes", "ann", tokens(1))
+    assert_problem(await ledger.call("audit_why_denied", request_id="yes"), 409, "not_denied")
+    assert_problem(
+        await ledger.call("audit_why_denied", request_id="x"), 404, "reservation_unknown"
+    )
+    assert_problem(await ledger.call("audit_why_denied"), 400, "malformed")
+    assert_problem(
+        await ledger.call("audit_why_denied", request_id="x", max_count=0), 400, "malformed"
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_the_open_holds_always_add_up_to_what_was_reserved(ledger, seed):
+    """A random life of two accounts below one, leases among them; every denial is then asked about."""
+    dice = random.Random(seed)
+    await ledger.grant("org", 3000, name="shared", on_expiry=dice.choice(["keep", "release"]))
+    for name in ("ann", "bob"):
+        await ledger.put_account(name, parent_id="org")
+        await ledger.grant(name, 2000, on_expiry="release")
+    opened, denied = [], []
+    for n in range(150):
+        step = dice.random()
+        if step < 0.6 or not opened:
+            reply = await ledger.reserve(
+                f"r{n}", dice.choice(["ann", "bob"]), tokens(dice.randint(1, 600)), ttl_seconds=1
+            )
+            (opened if reply["decision"] == "authorized" else denied).append(f"r{n}")
+        elif step < 0.75:
+            await ledger.settle(
+                opened.pop(dice.randrange(len(opened))), tokens(dice.randint(0, 20))
+            )
+        elif step < 0.9:
+            await ledger.release(opened.pop(dice.randrange(len(opened))))
+        elif step < 0.95:
+            await ledger.settle(dice.choice(opened), outcome="unknown")
+        else:
+            await ledger.expire()
+    assert denied
+    for request_id in denied:
+        found = await ledger.call("audit_why_denied", request_id=request_id, max_count=500)
+        assert found["held_by_others"] == 0, (request_id, found)
