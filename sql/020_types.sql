@@ -137,7 +137,8 @@ create type preauth._tariff as (
   thresholds bigint[],
   rates numeric[],
   bounds numeric[],
-  required text[]
+  required text[],
+  plain jsonb
 );
 comment on type preauth._tariff is 'The price table by which a model of this name is priced in a unit: its own, or the one it is an alias of.';
 

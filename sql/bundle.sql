@@ -183,7 +183,8 @@ create type preauth._tariff as (
   thresholds bigint[],
   rates numeric[],
   bounds numeric[],
-  required text[]
+  required text[],
+  plain jsonb
 );
 comment on type preauth._tariff is 'The price table by which a model of this name is priced in a unit: its own, or the one it is an alias of.';
 
@@ -696,6 +697,7 @@ create table preauth.price_table (
   rates numeric[],
   bounds numeric[],
   required text[],
+  plain jsonb,
   source text,
   published_at timestamptz not null,
   published_by text not null,
@@ -731,6 +733,7 @@ comment on column preauth.price_table.required is 'Dimensions that a ceiling mus
 comment on column preauth.price_table.source is 'Where the figures come from, as said.';
 comment on column preauth.price_table.published_at is 'When it was published.';
 comment on column preauth.price_table.published_by is 'Who: an API key''s id or a database role.';
+comment on column preauth.price_table.plain is '{dimension: bound} of a table of money with one tier and no price of a request, by which most ceilings are made in one expression; else null.';
 
 -- 030_tables/110_window_slice.sql
 -- Read and written only under the lock of the window's row. A slice that has aged out is deleted: there are never more than one more than
@@ -3053,12 +3056,15 @@ as $$
     from numerators as n group by n.tier
   )
   insert into preauth.price_table
-    (name, model, variant, unit, effective_from, tiers, scale, dimensions, thresholds, rates, bounds, required, source, published_at, published_by)
+    (name, model, variant, unit, effective_from, tiers, scale, dimensions, thresholds, rates, bounds, required, plain, source, published_at, published_by)
   select name, body ->> 'model', body ->> 'variant', unit, effective_from, tiers, (select s.scale from scale as s),
     (select r.dimensions from rows as r where r.tier = 1),
     array(select (t.tier ->> 'above_input_tokens')::bigint from jsonb_array_elements(tiers) with ordinality as t (tier, place) order by t.place),
     (select array_agg(r.rates order by r.tier) from rows as r), (select array_agg(r.bounds order by r.tier) from rows as r),
-    preauth._required_of(tiers), body ->> 'source', preauth._now(), coalesce(actor, session_user)
+    preauth._required_of(tiers),
+    case when unit = 'usd_nano' and jsonb_array_length(tiers) = 1 and not tiers -> 0 -> 'rates' ? 'requests'
+      then (select jsonb_object_agg(n.dimension, trim_scale(n.bound)) from numerators as n) end,
+    body ->> 'source', preauth._now(), coalesce(actor, session_user)
   returning price_table.*
 $$;
 comment on function preauth._insert_price_table(jsonb, text, text, timestamptz, jsonb, text) is 'Writes a price table with its rates worked out.';
@@ -3262,6 +3268,12 @@ create function preauth._is_plain_id(value jsonb) returns boolean
 language sql immutable
 as $$ select coalesce(value::text ~ '^"[A-Za-z0-9_.:@/-]+"$' and length(value::text) <= 130, false) $$;
 comment on function preauth._is_plain_id(jsonb) is 'Whether a JSON value is a well-formed id: preauth._is_id with its quotes.';
+
+-- 040_internal/_is_plain_request.sql
+create function preauth._is_plain_request(body jsonb) returns boolean
+language sql immutable
+as $$ select not body ?| array['amounts', 'usage', 'alternatives'] $$;
+comment on function preauth._is_plain_request(jsonb) is 'Whether a priced request says no more of what it asks for than its max_usage.';
 
 -- 040_internal/_is_priced.sql
 create function preauth._is_priced(body jsonb) returns boolean
@@ -4330,6 +4342,26 @@ as $$
 $$;
 comment on function preauth._of_account(preauth._ask, text) is 'The ask with the account it left out.';
 
+-- 040_internal/_only_tariff.sql
+create function preauth._only_tariff(tariffs preauth._tariff[], model text) returns preauth._tariff
+language plpgsql stable
+as $$
+declare
+  found_one preauth._tariff;
+begin
+  for t in 1 .. cardinality(tariffs) loop
+    if tariffs[t].name = model then
+      if found_one.name is not null then
+        return null;
+      end if;
+      found_one := tariffs[t];
+    end if;
+  end loop;
+  return found_one;
+end
+$$;
+comment on function preauth._only_tariff(preauth._tariff[], text) is 'The tariff of a model that is priced in one unit; null where there is none or more than one.';
+
 -- 040_internal/_open_accounts.sql
 create function preauth._open_accounts(account_ids text[], at timestamptz) returns text[]
 language plpgsql
@@ -4486,7 +4518,7 @@ declare
 begin
   return case
     when counts is null then row(preauth._option_amounts(body, option_no), null, '{}')::preauth._quote
-    else preauth._quote(case when model is not null then tariffs else '{}' end, model, counts, not body ? 'usage', preauth._option_amounts(body, option_no))
+    else preauth._quote(case when model is not null then tariffs else array[]::preauth._tariff[] end, model, counts, not body ? 'usage', preauth._option_amounts(body, option_no))
   end;
 end
 $$;
@@ -4655,6 +4687,20 @@ end
 $$;
 comment on function preauth._places(preauth._route, bigint[], text) is 'Which slot each budget of a route is; null where it takes no part: a window not made, or open holds for a charge, which is never open.';
 
+-- 040_internal/_plain_amount.sql
+create function preauth._plain_amount(tariff preauth._tariff, counts jsonb) returns numeric
+language sql immutable
+as $$
+  select case
+    when tariff.plain is null or not (counts ?& tariff.required
+      or counts ?| array['output_tokens', 'completion_tokens'] and counts ?| array['input_tokens', 'prompt_tokens']
+        and tariff.required <@ array['input_tokens', 'output_tokens']) then null
+    else div(preauth._plain_total(counts, tariff.plain) + tariff.scale - 1, tariff.scale)
+  end
+$$;
+comment on function preauth._plain_amount(preauth._tariff, jsonb) is
+  'The ceiling of usual bounds by a usual price table (one tier, no price of a request); null where preauth._price has to look properly.';
+
 -- 040_internal/_plain_fields.sql
 create function preauth._plain_fields(call text) returns text[]
 language sql stable
@@ -4670,6 +4716,33 @@ as $$
   end
 $$;
 comment on function preauth._plain_fields(text) is 'The fields of a call that preauth._is_plain can tell to be well-formed.';
+
+-- 040_internal/_plain_tokens.sql
+create function preauth._plain_tokens(counts jsonb) returns numeric
+language sql immutable
+as $$
+  select coalesce((counts -> 'input_tokens')::numeric, 0) + coalesce((counts -> 'output_tokens')::numeric, 0)
+    + coalesce((counts -> 'prompt_tokens')::numeric, 0) + coalesce((counts -> 'completion_tokens')::numeric, 0)
+    + coalesce((counts -> 'cached_input_tokens')::numeric, 0) + coalesce((counts -> 'reasoning_tokens')::numeric, 0)
+$$;
+comment on function preauth._plain_tokens(jsonb) is 'The tokens of counts that name nothing but the usual dimensions.';
+
+-- 040_internal/_plain_total.sql
+-- One expression instead of a loop: what a loop costs to begin is more than it costs to run for the few dimensions that most calls name.
+create function preauth._plain_total(counts jsonb, rates jsonb) returns numeric
+language sql immutable
+as $$
+  select case when counts - array['input_tokens', 'output_tokens', 'prompt_tokens', 'completion_tokens', 'cached_input_tokens', 'reasoning_tokens'] = '{}' then
+    case when counts ? 'input_tokens' then (counts -> 'input_tokens')::numeric * (rates -> 'input_tokens')::numeric else 0 end
+    + case when counts ? 'output_tokens' then (counts -> 'output_tokens')::numeric * (rates -> 'output_tokens')::numeric else 0 end
+    + case when counts ? 'prompt_tokens' then (counts -> 'prompt_tokens')::numeric * (rates -> 'prompt_tokens')::numeric else 0 end
+    + case when counts ? 'completion_tokens' then (counts -> 'completion_tokens')::numeric * (rates -> 'completion_tokens')::numeric else 0 end
+    + case when counts ? 'cached_input_tokens' then (counts -> 'cached_input_tokens')::numeric * (rates -> 'cached_input_tokens')::numeric else 0 end
+    + case when counts ? 'reasoning_tokens' then (counts -> 'reasoning_tokens')::numeric * (rates -> 'reasoning_tokens')::numeric else 0 end
+  end
+$$;
+comment on function preauth._plain_total(jsonb, jsonb) is
+  'The exact sum of counts times rates where counts name nothing but the usual dimensions and each has a rate; else null.';
 
 -- 040_internal/_plan_at.sql
 create function preauth._plan_at(account preauth.account, at timestamptz) returns text
@@ -4872,6 +4945,27 @@ create function preauth._price_table_name(model text, variant text) returns text
 language sql immutable
 as $$ select model || coalesce(':' || variant, '') $$;
 comment on function preauth._price_table_name(text, text) is 'What a request says as its model to be priced by this model and variant.';
+
+-- 040_internal/_priced_items.sql
+create function preauth._priced_items(asks preauth._ask[], out items integer[], out models text[])
+language plpgsql stable
+as $$
+begin
+  items := array[]::integer[];
+  models := array[]::text[];
+  for n in 1 .. cardinality(asks) loop
+    if preauth._is_priced(asks[n].body) then
+      items := items || n;
+      for k in 0 .. preauth._last_option(asks[n].body) loop
+        if preauth._option_model(asks[n].body, k) <> all (models) then
+          models := models || preauth._option_model(asks[n].body, k);
+        end if;
+      end loop;
+    end if;
+  end loop;
+end
+$$;
+comment on function preauth._priced_items(preauth._ask[]) is 'The items of a batch that are to be priced, and the models that they name, each once.';
 
 -- 040_internal/_prior_reply.sql
 create function preauth._prior_reply(ask preauth._ask, held preauth.reservation) returns jsonb
@@ -5096,44 +5190,45 @@ comment on function preauth._quote_problem(jsonb, preauth._route, bigint[], text
   'Why a request is refused of which a budget counts a unit that could not be worked out: a hard one always (missing_unit, where it is the unit''s problem), another unless the plan says count_only. {code, …}; null: it is not refused for that.';
 
 -- 040_internal/_quotes.sql
--- Before any lock is taken: one look-up for all models of the batch.
+-- Before any lock is taken: one look-up for all models of the batch. Most requests are priced here, in a few simple expressions; the others by preauth._option_quote.
 create function preauth._quotes(asks preauth._ask[], out quotes preauth._quote[], out quote_of integer[])
 language plpgsql stable
 as $$
 declare
-  models text[] := array[]::text[];
+  n integer;
+  wanted record;
   tariffs preauth._tariff[];
-  body jsonb;
+  tariff preauth._tariff;
+  counts jsonb;
+  amount numeric;
 begin
-  quotes := '{}';
-  quote_of := '{}';
-  for n in 1 .. cardinality(asks) loop
-    body := asks[n].body;
-    if preauth._is_priced(body) then
-      quote_of[n] := 0;
-      for k in 0 .. preauth._last_option(body) loop
-        if preauth._option_model(body, k) <> all (models) then
-          models := models || preauth._option_model(body, k);
-        end if;
-      end loop;
-    end if;
-  end loop;
-  if quote_of = '{}' then
+  quotes := array[]::preauth._quote[];
+  quote_of := array[]::integer[];
+  wanted := preauth._priced_items(asks);
+  if cardinality(wanted.items) = 0 then
     return;
   end if;
-  tariffs := preauth._tariffs(models, preauth._now());
-  for n in 1 .. cardinality(quote_of) loop
-    continue when quote_of[n] is null;
-    body := asks[n].body;
+  tariffs := preauth._tariffs(wanted.models, preauth._now());
+  quote_of := array_fill(null::integer, array[cardinality(asks)]);
+  foreach n in array wanted.items loop
     quote_of[n] := cardinality(quotes) + 1;
-    for k in 0 .. preauth._last_option(body) loop
-      quotes := quotes || preauth._option_quote(body, k, tariffs);
-    end loop;
+    if asks[n].body ->> 'model' is distinct from tariff.name then
+      tariff := preauth._only_tariff(tariffs, asks[n].body ->> 'model');
+    end if;
+    counts := case when preauth._is_plain_request(asks[n].body) then asks[n].body -> 'max_usage' end;
+    amount := preauth._plain_amount(tariff, counts);
+    if amount <= 9007199254740991 then
+      quotes := quotes || row(jsonb_build_object('tokens', preauth._plain_tokens(counts), 'usd_nano', amount), array[tariff.price_table_id], '{}')::preauth._quote;
+    else
+      for k in 0 .. preauth._last_option(asks[n].body) loop
+        quotes := quotes || preauth._option_quote(asks[n].body, k, tariffs);
+      end loop;
+    end if;
   end loop;
 end
 $$;
 comment on function preauth._quotes(preauth._ask[]) is
-  'What the priced requests of a batch ask of budgets. quote_of: where the first option of item n is, its k-th alternative k places further; null (or beyond the end) for an item that tells its amounts.';
+  'What the priced requests of a batch ask of budgets. quote_of: where the first option of item n is, its k-th alternative k places further; null for an item that tells its amounts.';
 
 -- 040_internal/_raise.sql
 create function preauth._raise(code text, message text, detail jsonb default null) returns void
@@ -6509,55 +6604,36 @@ comment on function preauth._take_up(text, text, timestamptz, text, text) is
   'Each budget that applies to a locked account, but has no window yet, takes up the account''s current window of a budget that counts alike and applies no more: what is spent and held there goes on counting. apply now: with its own limit. Each leaves a limit_changed event.';
 
 -- 040_internal/_tariffs.sql
--- usd_nano by one probe of the key; an index that is empty as a rule tells that there is no other unit.
+-- usd_nano by one probe of the key for each name; an index that is empty as a rule tells that there is no other unit.
 create function preauth._tariffs(names text[], at timestamptz) returns preauth._tariff[]
 language plpgsql stable
 as $$
 declare
-  rows preauth.price_table[];
+  tariffs preauth._tariff[];
+  has_alias boolean;
 begin
-  rows := array(
-    select one.row from unnest(names) as n (name)
+  select array_agg(p.tariff), bool_or(p.is_alias) into tariffs, has_alias
+  from (
+    select one.tariff, one.is_alias from unnest(names) as n (name)
     cross join lateral (
-      select x as row from preauth.price_table as x
+      select row(x.name, x.price_table_id, x.unit, x.scale, x.dimensions, x.thresholds, x.rates, x.bounds, x.required, x.plain)::preauth._tariff as tariff,
+        x.alias_of is not null as is_alias
+      from preauth.price_table as x
       where x.name = n.name and x.unit = 'usd_nano' and x.effective_from <= at and x.published_at <= at
       order by x.effective_from desc limit 1
     ) as one
     union all
-    (select distinct on (x.name, x.unit) x
+    (select distinct on (x.name, x.unit)
+      row(x.name, x.price_table_id, x.unit, x.scale, x.dimensions, x.thresholds, x.rates, x.bounds, x.required, x.plain)::preauth._tariff, x.alias_of is not null
     from preauth.price_table as x
     where x.name = any (names) and x.unit <> 'usd_nano' and x.effective_from <= at and x.published_at <= at
-    order by x.name, x.unit, x.effective_from desc));
-  return preauth._tariffs_from(rows, at);
+    order by x.name, x.unit, x.effective_from desc)
+  ) as p;
+  return case when has_alias then preauth._without_aliases(tariffs, at) else coalesce(tariffs, array[]::preauth._tariff[]) end;
 end
 $$;
 comment on function preauth._tariffs(text[], timestamptz) is
   'By which tables models of these names (each once) are priced at an instant, as far as was published by then: one a unit; aliases are followed once.';
-
--- 040_internal/_tariffs_from.sql
-create function preauth._tariffs_from(rows preauth.price_table[], at timestamptz) returns preauth._tariff[]
-language plpgsql stable
-as $$
-declare
-  tariffs preauth._tariff[] := array[]::preauth._tariff[];
-  asked preauth.price_table;
-  t preauth.price_table;
-begin
-  foreach asked in array rows loop
-    t := asked;
-    if asked.alias_of is not null then
-      select x.* into t from preauth.price_table as x
-      where x.name = asked.alias_of and x.unit = asked.unit and x.effective_from <= at and x.published_at <= at
-      order by x.effective_from desc limit 1;
-    end if;
-    if t.tiers is not null then
-      tariffs := tariffs || row(asked.name, t.price_table_id, t.unit, t.scale, t.dimensions, t.thresholds, t.rates, t.bounds, t.required)::preauth._tariff;
-    end if;
-  end loop;
-  return tariffs;
-end
-$$;
-comment on function preauth._tariffs_from(preauth.price_table[], timestamptz) is 'The tariffs of rows that were found; of an alias, the table that it stands for at that instant.';
 
 -- 040_internal/_tariffs_of.sql
 create function preauth._tariffs_of(price_table_ids bigint[]) returns preauth._tariff[]
@@ -6565,7 +6641,7 @@ language plpgsql stable
 as $$
 begin
   return array(
-    select row(p.name, p.price_table_id, p.unit, p.scale, p.dimensions, p.thresholds, p.rates, p.bounds, p.required)::preauth._tariff
+    select row(p.name, p.price_table_id, p.unit, p.scale, p.dimensions, p.thresholds, p.rates, p.bounds, p.required, p.plain)::preauth._tariff
     from preauth.price_table as p
     where p.price_table_id = any (price_table_ids) and p.tiers is not null
     order by p.unit <> 'usd_nano', p.unit);
@@ -7416,6 +7492,26 @@ begin
 end
 $$;
 comment on function preauth._with_twins(preauth._ask[]) is 'The asks, with those marked that have the key of an earlier one.';
+
+-- 040_internal/_without_aliases.sql
+create function preauth._without_aliases(tariffs preauth._tariff[], at timestamptz) returns preauth._tariff[]
+language plpgsql stable
+as $$
+begin
+  return array(
+    select row(f.name, t.price_table_id, t.unit, t.scale, t.dimensions, t.thresholds, t.rates, t.bounds, t.required, t.plain)::preauth._tariff
+    from unnest(tariffs) as f
+    join preauth.price_table as p on p.price_table_id = f.price_table_id
+    cross join lateral (
+      select x.* from preauth.price_table as x
+      where x.name = coalesce(p.alias_of, p.name) and x.unit = p.unit and x.effective_from <= at and x.published_at <= at
+      order by x.effective_from desc limit 1
+    ) as t
+    where t.tiers is not null
+    order by t.unit <> 'usd_nano');
+end
+$$;
+comment on function preauth._without_aliases(preauth._tariff[], timestamptz) is 'The tariffs with the table that each alias stands for at that instant in its place.';
 
 -- 040_internal/_work_out_routes.sql
 create function preauth._work_out_routes(account_ids text[], at timestamptz) returns setof preauth.route
@@ -8288,20 +8384,20 @@ create function preauth_api.price_tables(model text default null, at timestamptz
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return (
+  return preauth._answered((
     select coalesce(jsonb_agg(preauth._price_table_json(t) order by t.name, t.unit, t.effective_from desc), '[]')
     from preauth.price_table as t
     where (price_tables.model is null or t.name = price_tables.model)
       and (price_tables.at is null or t.effective_from <= price_tables.at and not exists (
         select from preauth.price_table as later
-        where later.name = t.name and later.unit = t.unit and later.effective_from > t.effective_from and later.effective_from <= price_tables.at)));
+        where later.name = t.name and later.unit = t.unit and later.effective_from > t.effective_from and later.effective_from <= price_tables.at))));
 end
 $$;
 comment on function preauth_api.price_tables(text, timestamptz) is
   'Published price tables and aliases by name, the newest first. model: the name, exactly (model:variant for a variant); null: all. at: only what is in effect then; null: every version, future ones too.';
 
 -- 050_api/publish_price_table.sql
-create function preauth_api.publish_price_table(body jsonb, actor text default null) returns jsonb
+create function preauth_api.publish_price_table(body jsonb default null, actor text default null) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -8328,13 +8424,13 @@ begin
   end if;
   if before.tiers = tiers and (before.effective_from = effective_from or body ->> 'effective_from' is null) then
     perform preauth._open_aliases(body, name, unit, effective_from, actor);
-    return preauth._price_table_json(before) || '{"replayed": true}';
+    return preauth._answered(preauth._price_table_json(before) || '{"replayed": true}');
   end if;
   made := preauth._insert_price_table(body, name, unit, effective_from, tiers, actor);
   perform preauth._open_aliases(body, name, unit, effective_from, actor);
   perform preauth._log_change(actor, 'price_table', name, case when before.name is not null then preauth._price_table_json(before) end,
     preauth._price_table_json(made), body ->> 'reason');
-  return preauth._price_table_json(made) || '{"replayed": false}';
+  return preauth._answered(preauth._price_table_json(made) || '{"replayed": false}');
 end
 $$;
 comment on function preauth_api.publish_price_table(jsonb, text) is
@@ -8511,7 +8607,7 @@ comment on function preauth_api.release_many(jsonb, text[], text[]) is
 
 -- 050_api/rerate.sql
 create function preauth_api.rerate(
-  wrong_table bigint, right_table bigint, since timestamptz, until timestamptz,
+  wrong_table bigint default null, right_table bigint default null, since timestamptz default null, until timestamptz default null,
   confirm boolean default false, reason text default null, actor text default null) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -8541,8 +8637,8 @@ begin
   if coalesce(confirm, false) then
     perform preauth._write_reratings(reratings, wrong_table, right_table, tariff.unit, actor, reason);
   end if;
-  return jsonb_build_object('wrong_table', wrong_table, 'right_table', right_table, 'unit', tariff.unit, 'since', preauth._time(since),
-    'until', preauth._time(until), 'confirmed', coalesce(confirm, false)) || preauth._rerate_summary(reratings);
+  return preauth._answered(jsonb_build_object('wrong_table', wrong_table, 'right_table', right_table, 'unit', tariff.unit, 'since', preauth._time(since),
+    'until', preauth._time(until), 'confirmed', coalesce(confirm, false)) || preauth._rerate_summary(reratings));
 end
 $$;
 comment on function preauth_api.rerate(bigint, bigint, timestamptz, timestamptz, boolean, text, text) is
@@ -8834,5 +8930,5 @@ comment on view preauth_api.windows is 'Every budget window there has been, with
 -- 090_grants.sql
 select preauth._lock_down();
 
-insert into preauth.alembic_version (version_num) values ('0007');
+insert into preauth.alembic_version (version_num) values ('0008');
 commit;

@@ -13,6 +13,7 @@ create table preauth.price_table (
   rates numeric[],
   bounds numeric[],
   required text[],
+  plain jsonb,
   source text,
   published_at timestamptz not null,
   published_by text not null,
@@ -48,3 +49,4 @@ comment on column preauth.price_table.required is 'Dimensions that a ceiling mus
 comment on column preauth.price_table.source is 'Where the figures come from, as said.';
 comment on column preauth.price_table.published_at is 'When it was published.';
 comment on column preauth.price_table.published_by is 'Who: an API key''s id or a database role.';
+comment on column preauth.price_table.plain is '{dimension: bound} of a table of money with one tier and no price of a request, by which most ceilings are made in one expression; else null.';

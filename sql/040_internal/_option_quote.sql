@@ -7,7 +7,7 @@ declare
 begin
   return case
     when counts is null then row(preauth._option_amounts(body, option_no), null, '{}')::preauth._quote
-    else preauth._quote(case when model is not null then tariffs else '{}' end, model, counts, not body ? 'usage', preauth._option_amounts(body, option_no))
+    else preauth._quote(case when model is not null then tariffs else array[]::preauth._tariff[] end, model, counts, not body ? 'usage', preauth._option_amounts(body, option_no))
   end;
 end
 $$;

@@ -3,7 +3,7 @@ language plpgsql stable
 as $$
 begin
   return array(
-    select row(p.name, p.price_table_id, p.unit, p.scale, p.dimensions, p.thresholds, p.rates, p.bounds, p.required)::preauth._tariff
+    select row(p.name, p.price_table_id, p.unit, p.scale, p.dimensions, p.thresholds, p.rates, p.bounds, p.required, p.plain)::preauth._tariff
     from preauth.price_table as p
     where p.price_table_id = any (price_table_ids) and p.tiers is not null
     order by p.unit <> 'usd_nano', p.unit);

@@ -1,4 +1,4 @@
-create function preauth_api.publish_price_table(body jsonb, actor text default null) returns jsonb
+create function preauth_api.publish_price_table(body jsonb default null, actor text default null) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -25,13 +25,13 @@ begin
   end if;
   if before.tiers = tiers and (before.effective_from = effective_from or body ->> 'effective_from' is null) then
     perform preauth._open_aliases(body, name, unit, effective_from, actor);
-    return preauth._price_table_json(before) || '{"replayed": true}';
+    return preauth._answered(preauth._price_table_json(before) || '{"replayed": true}');
   end if;
   made := preauth._insert_price_table(body, name, unit, effective_from, tiers, actor);
   perform preauth._open_aliases(body, name, unit, effective_from, actor);
   perform preauth._log_change(actor, 'price_table', name, case when before.name is not null then preauth._price_table_json(before) end,
     preauth._price_table_json(made), body ->> 'reason');
-  return preauth._price_table_json(made) || '{"replayed": false}';
+  return preauth._answered(preauth._price_table_json(made) || '{"replayed": false}');
 end
 $$;
 comment on function preauth_api.publish_price_table(jsonb, text) is

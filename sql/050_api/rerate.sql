@@ -1,5 +1,5 @@
 create function preauth_api.rerate(
-  wrong_table bigint, right_table bigint, since timestamptz, until timestamptz,
+  wrong_table bigint default null, right_table bigint default null, since timestamptz default null, until timestamptz default null,
   confirm boolean default false, reason text default null, actor text default null) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -29,8 +29,8 @@ begin
   if coalesce(confirm, false) then
     perform preauth._write_reratings(reratings, wrong_table, right_table, tariff.unit, actor, reason);
   end if;
-  return jsonb_build_object('wrong_table', wrong_table, 'right_table', right_table, 'unit', tariff.unit, 'since', preauth._time(since),
-    'until', preauth._time(until), 'confirmed', coalesce(confirm, false)) || preauth._rerate_summary(reratings);
+  return preauth._answered(jsonb_build_object('wrong_table', wrong_table, 'right_table', right_table, 'unit', tariff.unit, 'since', preauth._time(since),
+    'until', preauth._time(until), 'confirmed', coalesce(confirm, false)) || preauth._rerate_summary(reratings));
 end
 $$;
 comment on function preauth_api.rerate(bigint, bigint, timestamptz, timestamptz, boolean, text, text) is

@@ -207,6 +207,26 @@ async def test_a_refused_request_leaves_its_neighbours_alone(ledger, clock, rich
     assert (await ledger.window("ann"))["reserved"] == 2 * CEILING + 5
 
 
+async def test_priced_and_told_items_of_a_batch_keep_their_places(ledger, clock, rich):
+    await publish(ledger, "other", rates=rates(input_tokens="1"))
+    told = {"account_id": "ann", "model": MODEL, "amounts": usd(7)}
+    priced = {"account_id": "ann", "model": MODEL, "max_usage": BOUNDS}
+    other = {"account_id": "ann", "model": "other", "max_usage": {"prompt_tokens": 5}}
+    both = {**priced, "amounts": usd(9)}
+    items = [told, told, priced, other, told, both, priced, other, told]
+    rows = await ledger.many(
+        "reserve", [{**item, "request_id": f"r{n}"} for n, item in enumerate(items)]
+    )
+    held = [row.body["lines"][0]["amount"] for row in rows]
+    assert held == [7, 7, CEILING, 5000, 7, 9, CEILING, 5000, 7]
+    kept = await ledger.connection.fetch(
+        "select request_id, price_table_ids is not null as priced from preauth.reservation order by 1"
+    )
+    assert [row["priced"] for row in kept] == [
+        "amounts" not in i or "max_usage" in i for i in items
+    ]
+
+
 async def test_where_no_budget_counts_money_no_price_is_needed(ledger, clock):
     await ledger.grant("ann", 2000)
     reply = await ask(ledger, "r1", "ann", BOUNDS, model="nobody/knows-it")

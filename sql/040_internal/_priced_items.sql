@@ -1,0 +1,19 @@
+create function preauth._priced_items(asks preauth._ask[], out items integer[], out models text[])
+language plpgsql stable
+as $$
+begin
+  items := array[]::integer[];
+  models := array[]::text[];
+  for n in 1 .. cardinality(asks) loop
+    if preauth._is_priced(asks[n].body) then
+      items := items || n;
+      for k in 0 .. preauth._last_option(asks[n].body) loop
+        if preauth._option_model(asks[n].body, k) <> all (models) then
+          models := models || preauth._option_model(asks[n].body, k);
+        end if;
+      end loop;
+    end if;
+  end loop;
+end
+$$;
+comment on function preauth._priced_items(preauth._ask[]) is 'The items of a batch that are to be priced, and the models that they name, each once.';
