@@ -397,6 +397,7 @@ create table preauth.reservation (
   actor text not null,
   denial jsonb,
   closure jsonb,
+  archived_at timestamptz,
   constraint reservation_pkey primary key (request_id, account_id),
   constraint reservation_call_known check (call in ('reserve', 'charge')),
   constraint reservation_state_known check (state in (
@@ -424,6 +425,7 @@ comment on column preauth.reservation.expires_at is 'When on_expiry applies; nul
 comment on column preauth.reservation.actor is 'Who asked: an API key''s id or a database role.';
 comment on column preauth.reservation.denial is 'The denial with every figure that proved it; the answer leaves out the fill level of shared scopes.';
 comment on column preauth.reservation.closure is 'How it ended (settlement or release), exactly as answered but for replayed; in overage_review {amounts} holds what was refused.';
+comment on column preauth.reservation.archived_at is 'When its content was moved to an archive; null while it is here. What is left keeps the key from being used again.';
 
 -- 030_tables/060_hold_line.sql
 -- No foreign key to the window: it costs 14 % on a hot row. preauth_api.verify() checks what it would.
@@ -493,6 +495,24 @@ comment on column preauth.usage_event.provider_request_id is 'The model provider
 comment on column preauth.usage_event.occurred_at is 'The instant the ledger recorded it.';
 comment on column preauth.usage_event.actor is 'Who reported it.';
 comment on column preauth.usage_event.reason is 'Why, for corrections and resolutions.';
+
+-- 030_tables/075_window_checkpoint.sql
+create table preauth.window_checkpoint (
+  window_id bigint not null,
+  account_id text not null,
+  settled_amount bigint not null,
+  line_count bigint not null,
+  archived_until timestamptz not null,
+  constraint window_checkpoint_pkey primary key (window_id, account_id),
+  constraint window_checkpoint_counts_lines check (line_count > 0 and settled_amount >= 0)
+);
+alter table preauth.window_checkpoint enable row level security;
+comment on table preauth.window_checkpoint is 'What was moved out of a window to an archive: with the lines that are left it is what the window has settled.';
+comment on column preauth.window_checkpoint.window_id is 'The window.';
+comment on column preauth.window_checkpoint.account_id is 'The window''s account.';
+comment on column preauth.window_checkpoint.settled_amount is 'What the lines in the archive had settled, in the budget''s unit.';
+comment on column preauth.window_checkpoint.line_count is 'How many lines are in the archive.';
+comment on column preauth.window_checkpoint.archived_until is 'What was decided before this instant may be in the archive.';
 
 -- 030_tables/080_reservation_event.sql
 create table preauth.reservation_event (
@@ -784,6 +804,63 @@ as $$
 $$;
 comment on function preauth._applicable_budgets(text[], text) is
   'The budgets that a spend of the account at path[1] on a model must fit, in the order of checking: leaf account first, then each ancestor; a budget for one model before a budget for all.';
+
+-- 040_internal/_archive.sql
+-- Documents first: what is deleted is in them. Checkpoints by window in the order of the locks.
+create function preauth._archive(chosen preauth.reservation[], before timestamptz, at timestamptz) returns table (place bigint, document text, cursor text)
+language plpgsql
+as $$
+declare
+  documents text[] := array(select preauth._archive_document(r) from unnest(chosen) with ordinality as c (request_id, account_id)
+                            join preauth.reservation as r using (request_id, account_id) order by c.ordinality);
+begin
+  return query
+    select c.ordinality, documents[c.ordinality], preauth._cursor(c.created_at, c.request_id, c.account_id)
+    from unnest(chosen) with ordinality as c;
+  insert into preauth.window_checkpoint (window_id, account_id, settled_amount, line_count, archived_until)
+  select w.window_id, w.account_id, sum(coalesce(l.settled_amount, 0)), count(*), before
+  from unnest(chosen) as c
+  join preauth.hold_line as l on l.request_id = c.request_id and l.account_id = c.account_id
+  join preauth.budget_window as w on w.window_id = l.window_id
+  group by w.window_id, w.account_id
+  order by w.window_id
+  on conflict (window_id, account_id) do update
+  set settled_amount = window_checkpoint.settled_amount + excluded.settled_amount, line_count = window_checkpoint.line_count + excluded.line_count,
+    archived_until = greatest(window_checkpoint.archived_until, excluded.archived_until);
+  delete from preauth.hold_line as l using unnest(chosen) as c where l.request_id = c.request_id and l.account_id = c.account_id;
+  delete from preauth.usage_event as u using unnest(chosen) as c where u.request_id = c.request_id and u.account_id = c.account_id and u.window_id is null;
+  delete from preauth.reservation_event as e using unnest(chosen) as c where e.request_id = c.request_id and e.account_id = c.account_id;
+  update preauth.reservation as r
+  set archived_at = at, body = jsonb_build_object('archived', encode(sha256(convert_to(documents[c.ordinality], 'UTF8')), 'hex')),
+    denial = case when r.denial is not null then jsonb_build_object('reason', r.denial -> 'reason') end,
+    closure = case when r.closure is not null then '{}'::jsonb end
+  from unnest(chosen) with ordinality as c
+  where r.request_id = c.request_id and r.account_id = c.account_id;
+end
+$$;
+comment on function preauth._archive(preauth.reservation[], timestamptz, timestamptz) is
+  'Takes locked reservations out of the ledger: a document each, a checkpoint for each window they settled in, and the row that keeps their key, with the SHA-256 of the document as its body.';
+
+-- 040_internal/_archive_document.sql
+create function preauth._archive_document(r preauth.reservation) returns text
+language sql stable
+as $$
+  select jsonb_build_object(
+    'reservation', to_jsonb(r),
+    'lines', (
+      select coalesce(jsonb_agg(to_jsonb(l) || jsonb_build_object('budget', b.name, 'unit', b.unit, 'window_key', w.window_key, 'window_account_id', w.account_id) order by l.position), '[]')
+      from preauth.hold_line as l
+      join preauth.budget_window as w on w.window_id = l.window_id
+      join preauth.budget as b on b.budget_id = w.budget_id
+      where l.request_id = r.request_id and l.account_id = r.account_id),
+    'usage_events', (
+      select coalesce(jsonb_agg(to_jsonb(u) order by u.event_id), '[]')
+      from preauth.usage_event as u where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null),
+    'reservation_events', (
+      select coalesce(jsonb_agg(to_jsonb(e) order by e.event_id), '[]')
+      from preauth.reservation_event as e where e.request_id = r.request_id and e.account_id = r.account_id))::text
+$$;
+comment on function preauth._archive_document(preauth.reservation) is 'A reservation with its lines and events, as it goes to an archive: one line of JSON.';
 
 -- 040_internal/_are_made.sql
 create function preauth._are_made(routes preauth._route[]) returns boolean
@@ -1726,6 +1803,38 @@ begin
 end
 $$;
 comment on function preauth._for_models(preauth._route[], text[]) is 'The routes, each with only the budgets that count its model.';
+
+-- 040_internal/_forget.sql
+create function preauth._forget(account_id text, pseudonym text) returns void
+language plpgsql
+as $$
+declare
+  statement text;
+begin
+  update preauth.reservation as r
+  set body = r.body - array['labels', 'session_id']
+  where r.account_id || '' = _forget.account_id and r.body ?| array['labels', 'session_id'];
+  update preauth.usage_event as u set provider_request_id = null
+  where u.account_id = _forget.account_id and u.provider_request_id is not null;
+  delete from preauth.route as r where _forget.account_id = any (r.path);
+  insert into preauth.account
+  select (jsonb_populate_record(a, jsonb_build_object('account_id', pseudonym, 'path', array_replace(a.path, _forget.account_id, pseudonym)))).*
+  from preauth.account as a where a.account_id = _forget.account_id;
+  update preauth.account as a
+  set path = array_replace(a.path, _forget.account_id, pseudonym), parent_id = case a.parent_id when _forget.account_id then pseudonym else a.parent_id end
+  where a.path @> array[_forget.account_id] and a.account_id <> _forget.account_id;
+  for statement in select * from preauth._rename_statements() loop
+    execute statement using _forget.account_id, pseudonym;
+  end loop;
+  update preauth.change_log as c
+  set subject_id = case
+    when c.subject_id = _forget.account_id then pseudonym
+    else 'account:' || pseudonym || substr(c.subject_id, length('account:' || _forget.account_id) + 1) end
+  where c.subject_id = _forget.account_id or starts_with(c.subject_id, 'account:' || _forget.account_id || '/');
+  delete from preauth.account as a where a.account_id = _forget.account_id;
+end
+$$;
+comment on function preauth._forget(text, text) is 'Gives an account another name everywhere. Its windows are locked, and it holds nothing.';
 
 -- 040_internal/_fresh_authorization.sql
 create function preauth._fresh_authorization(
@@ -2830,6 +2939,20 @@ end
 $$;
 comment on function preauth._mark_unknown(preauth._ask, timestamptz) is 'The provider may or may not have billed: the hold is kept, leases included, until it is settled or resolved.';
 
+-- 040_internal/_may_archive.sql
+create function preauth._may_archive(r preauth.reservation, before timestamptz) returns boolean
+language sql stable
+as $$
+  select r.state = 'denied' or (
+    exists (select from preauth.usage_event as u
+            where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null and u.occurred_at < before)
+    and not exists (
+      select from preauth.hold_line as l
+      join preauth.budget_window as w on w.window_id = l.window_id
+      where l.request_id = r.request_id and l.account_id = r.account_id and w.window_key = 'rolling'))
+$$;
+comment on function preauth._may_archive(preauth.reservation, timestamptz) is 'Whether all of it is from before an instant, and no rolling window counts it by the hour.';
+
 -- 040_internal/_may_ask.sql
 create function preauth._may_ask(asks preauth._ask[], n integer) returns boolean
 language sql stable
@@ -3301,6 +3424,7 @@ as $$
     ('already_settled', 409, 'The reservation is settled'),
     ('already_released', 409, 'The reservation was released'),
     ('hold_lapsed', 409, 'The hold has lapsed'),
+    ('holds_open', 409, 'The account has open holds'),
     ('not_denied', 409, 'The reservation was authorized'),
     ('account_id_required', 409, 'The request_id names several reservations'),
     ('amount_missing', 422, 'An amount is missing'),
@@ -3688,6 +3812,51 @@ as $$
   end
 $$;
 comment on function preauth._release_verdict(text, preauth.reservation, timestamptz) is 'release, replay, or the code of a refusal.';
+
+-- 040_internal/_rename_statements.sql
+-- From the catalog, so that no table that comes later is left out: tests/sql/forget holds each text column to one of these kinds.
+create function preauth._rename_statements() returns setof text
+language sql stable
+as $$
+  select format('update preauth.%I set %s where %s', c.relname,
+    string_agg(format(k.assignment, a.attname), ', ' order by a.attnum), string_agg(format(k.condition, a.attname), ' or ' order by a.attnum))
+  from pg_catalog.pg_class as c
+  join pg_catalog.pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+  cross join lateral (
+    select '%1$I = $2' as assignment, '%1$I = $1' as condition where a.atttypid = 'text'::regtype and a.attname in ('account_id', 'parent_id', 'scope')
+    union all
+    select '%1$I = array_replace(%1$I, $1, $2)', '$1 = any (%1$I)' where a.atttypid = 'text[]'::regtype
+    union all
+    select '%1$I = preauth._renamed(%1$I, $1, $2)', 'strpos(%1$I::text, $1) > 0' where a.atttypid = 'jsonb'::regtype
+  ) as k
+  where c.relnamespace = 'preauth'::regnamespace and c.relkind in ('r', 'p') and c.relname not in ('account', 'route', 'alembic_version')
+  group by c.relname
+  order by c.relname
+$$;
+comment on function preauth._rename_statements() is 'Updates that give an account another name ($1 to $2) wherever a table names it, but for the account''s own row and what is worked out from it.';
+
+-- 040_internal/_renamed.sql
+create function preauth._renamed(value jsonb, before text, after text) returns jsonb
+language plpgsql immutable
+as $$
+begin
+  if value is null or strpos(value::text, before) = 0 then
+    return value;
+  end if;
+  return case jsonb_typeof(value)
+    when 'string' then case
+      when value #>> '{}' = before then to_jsonb(after)
+      when value #>> '{}' = 'account:' || before then to_jsonb('account:' || after)
+      when value #>> '{}' ~ ('(^|\s)' || regexp_replace(before, '([.@:/])', '\\\1', 'g') || '([\s,.]|$)')
+        then to_jsonb(regexp_replace(value #>> '{}', '(^|\s)' || regexp_replace(before, '([.@:/])', '\\\1', 'g') || '(?=[\s,.]|$)', '\1' || after, 'g'))
+      else value end
+    when 'array' then (select jsonb_agg(preauth._renamed(a.value, before, after) order by a.ordinality) from jsonb_array_elements(value) with ordinality as a)
+    when 'object' then (select jsonb_object_agg(case o.key when before then after else o.key end, preauth._renamed(o.value, before, after)) from jsonb_each(value) as o)
+    else value
+  end;
+end
+$$;
+comment on function preauth._renamed(jsonb, text, text) is 'A JSON value in which the name before is after wherever it stands: as a value, as a key, or as a word of a sentence.';
 
 -- 040_internal/_renumbered.sql
 create function preauth._renumbered(answer preauth._answer, n integer) returns preauth._answer
@@ -4399,7 +4568,7 @@ as $$
     ('settlement_is_what_its_event_says', case when r.state = 'settled' then coalesce(s.amounts, '{}')::text else '' end,
       case when r.state = 'settled' then coalesce(r.closure -> 'amounts', '{}')::text else '' end)
   ) as c (check_name, expected, actual)
-  where c.expected <> c.actual
+  where c.expected <> c.actual and r.archived_at is null
 $$;
 comment on function preauth._verify_reservations() is 'Holds each reservation''s state against its lines and its one spend event; the mismatches.';
 
@@ -4457,9 +4626,10 @@ as $$
   join preauth.budget as b on b.budget_id = w.budget_id
   left join lines as l on l.window_id = w.window_id
   left join corrections as k on k.window_id = w.window_id
+  left join preauth.window_checkpoint as p on p.window_id = w.window_id and p.account_id = w.account_id
   cross join lateral (values
     ('window_reserved_is_sum_of_held_lines', coalesce(l.held, 0)::text, w.reserved::text),
-    ('window_settled_is_sum_of_settled_lines_and_adjustments', (coalesce(l.settled, 0) + coalesce(k.adjusted, 0))::text, w.settled::text),
+    ('window_settled_is_sum_of_settled_lines_and_adjustments', (coalesce(l.settled, 0) + coalesce(p.settled_amount, 0) + coalesce(k.adjusted, 0))::text, w.settled::text),
     ('window_limit_is_the_initial_one_or_the_last_change', coalesce(k.last_limit, to_jsonb(w.initial_limit_amount), 'null')::text, coalesce(to_jsonb(w.limit_amount), 'null')::text),
     ('window_overdraft_is_its_budgets', case when b.retired_at is null and w.ends_at > preauth._now() then coalesce(preauth._overdraft(b)::text, 'null') end,
       coalesce(w.overdraft_amount::text, 'null'))
@@ -4762,6 +4932,42 @@ begin
 end
 $$;
 comment on function preauth_api.account(text, text) is 'An account with its own live budgets. within: the subtree the caller is bound to (null: any).';
+
+-- 050_api/archive.sql
+create function preauth_api.archive(before timestamptz, max_count integer default 1000, after text default null) returns table (document text, cursor text)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+as $$
+declare
+  from_here record := preauth._read_cursor(coalesce(after, '-infinity~~'));
+  chosen preauth.reservation[];
+  at timestamptz := preauth._now();
+begin
+  if before is null or before > at or max_count not between 1 and 10000 or from_here.at is null then
+    perform preauth._raise('PA001', 'before must be in the past, max_count from 1 to 10000, after a cursor');
+  end if;
+  chosen := array(
+    select r from preauth.reservation as r
+    where r.created_at >= from_here.at and (r.created_at, r.request_id, r.account_id) > (from_here.at, from_here.first_key, from_here.second_key)
+      and r.created_at < before and r.state in ('settled', 'denied') and r.archived_at is null and preauth._may_archive(r, before)
+    order by r.created_at, r.request_id, r.account_id
+    limit max_count
+    for no key update skip locked);
+  return query select d.document, d.cursor from preauth._archive(chosen, before, at) as d order by d.place;
+end
+$$;
+comment on function preauth_api.archive(timestamptz, integer, text) is
+  'Moves up to max_count settled or denied reservations from before an instant out of the ledger, the oldest first: returns each as one JSON document with its lines and events, to be written where it is kept before the transaction is committed, and keeps what proves the windows and the key. after: the last cursor, to go on. Raises PA001 for a before in the future.';
+
+-- 050_api/archive_figures.sql
+create function preauth_api.archive_figures() returns table (window_id bigint, settled_amount bigint, line_count bigint)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query select p.window_id, p.settled_amount, p.line_count from preauth.window_checkpoint as p order by p.window_id;
+end
+$$;
+comment on function preauth_api.archive_figures() is 'What the archive must hold for each window, in its budget''s unit: preauth retention --check compares.';
 
 -- 050_api/audit_adjustments.sql
 create function preauth_api.audit_adjustments(
@@ -5258,6 +5464,36 @@ end
 $$;
 comment on function preauth_api.extend_many(jsonb, text[], text[]) is
   'Many extend calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
+
+-- 050_api/forget.sql
+create function preauth_api.forget(account_id text, reason text default null, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  pseudonym text := 'forgotten:' || replace(gen_random_uuid()::text, '-', '');
+  held bigint;
+begin
+  if not coalesce(preauth._is_line(to_jsonb(reason), 256), false) then
+    return preauth._answered(preauth._malformed(preauth._error('reason', 'must be a string of 1 to 256 characters, none of them a control character')));
+  end if;
+  perform preauth._lock_configuration();
+  lock table preauth.account in share row exclusive mode;
+  perform from preauth._lock_windows(array(select w.window_id from preauth.budget_window as w where w.account_id = forget.account_id));
+  if not exists (select from preauth.account as a where a.account_id = forget.account_id) then
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', account_id)));
+  end if;
+  select count(*) into held from preauth.reservation as r
+  where r.account_id || '' = forget.account_id and r.state not in ('settled', 'released', 'lapsed', 'denied');
+  if held > 0 then
+    return preauth._answered(preauth._problem('holds_open', format('Account %s has %s open holds: settle, release or resolve them first.', account_id, held)));
+  end if;
+  perform preauth._forget(account_id, pseudonym);
+  perform preauth._log_change(actor, 'account', pseudonym, null, '{"forgotten": true}', reason);
+  return preauth._answered(jsonb_build_object('account_id', pseudonym, 'forgotten', true));
+end
+$$;
+comment on function preauth_api.forget(text, text, text) is
+  'Gives an account another name in every table and drops what callers said of it (labels, session and provider ids); amounts, times and request ids stay, so all sums do. It cannot be undone, and nobody can tell the new name from the old. 409 holds_open while it holds something.';
 
 -- 050_api/key_by_hash.sql
 create function preauth_api.key_by_hash(key_hash bytea) returns jsonb

@@ -12,6 +12,7 @@ create table preauth.reservation (
   actor text not null,
   denial jsonb,
   closure jsonb,
+  archived_at timestamptz,
   constraint reservation_pkey primary key (request_id, account_id),
   constraint reservation_call_known check (call in ('reserve', 'charge')),
   constraint reservation_state_known check (state in (
@@ -39,3 +40,4 @@ comment on column preauth.reservation.expires_at is 'When on_expiry applies; nul
 comment on column preauth.reservation.actor is 'Who asked: an API key''s id or a database role.';
 comment on column preauth.reservation.denial is 'The denial with every figure that proved it; the answer leaves out the fill level of shared scopes.';
 comment on column preauth.reservation.closure is 'How it ended (settlement or release), exactly as answered but for replayed; in overage_review {amounts} holds what was refused.';
+comment on column preauth.reservation.archived_at is 'When its content was moved to an archive; null while it is here. What is left keeps the key from being used again.';

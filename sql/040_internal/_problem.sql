@@ -21,6 +21,7 @@ as $$
     ('already_settled', 409, 'The reservation is settled'),
     ('already_released', 409, 'The reservation was released'),
     ('hold_lapsed', 409, 'The hold has lapsed'),
+    ('holds_open', 409, 'The account has open holds'),
     ('not_denied', 409, 'The reservation was authorized'),
     ('account_id_required', 409, 'The request_id names several reservations'),
     ('amount_missing', 422, 'An amount is missing'),

@@ -19,9 +19,10 @@ as $$
   join preauth.budget as b on b.budget_id = w.budget_id
   left join lines as l on l.window_id = w.window_id
   left join corrections as k on k.window_id = w.window_id
+  left join preauth.window_checkpoint as p on p.window_id = w.window_id and p.account_id = w.account_id
   cross join lateral (values
     ('window_reserved_is_sum_of_held_lines', coalesce(l.held, 0)::text, w.reserved::text),
-    ('window_settled_is_sum_of_settled_lines_and_adjustments', (coalesce(l.settled, 0) + coalesce(k.adjusted, 0))::text, w.settled::text),
+    ('window_settled_is_sum_of_settled_lines_and_adjustments', (coalesce(l.settled, 0) + coalesce(p.settled_amount, 0) + coalesce(k.adjusted, 0))::text, w.settled::text),
     ('window_limit_is_the_initial_one_or_the_last_change', coalesce(k.last_limit, to_jsonb(w.initial_limit_amount), 'null')::text, coalesce(to_jsonb(w.limit_amount), 'null')::text),
     ('window_overdraft_is_its_budgets', case when b.retired_at is null and w.ends_at > preauth._now() then coalesce(preauth._overdraft(b)::text, 'null') end,
       coalesce(w.overdraft_amount::text, 'null'))
