@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-ALL = ("sql", "rest", "pairs", "peers", "shapes", "growth")
+ALL = ("sql", "rest", "prices", "pairs", "peers", "shapes", "growth")
 
 
 def main() -> int:

@@ -16,6 +16,7 @@ from service.api.bodies import MAX_BODY_BYTES
 from service.api.budgets import delete_budget, put_budget
 from service.api.cancel import cancel
 from service.api.charge import charge
+from service.api.corrections import adjust, reset
 from service.api.docs import asset, docs, openapi
 from service.api.extend import extend
 from service.api.health import healthz, readyz
@@ -23,9 +24,13 @@ from service.api.keys import create_key, keys, revoke_key
 from service.api.measurements import measurements
 from service.api.observe import Service
 from service.api.options import options_for
+from service.api.plan_changes import change_plan
 from service.api.plans import plan, put_plan
+from service.api.price_tables import price_table, price_tables, publish_price_table
 from service.api.problems import answer_exception
+from service.api.raises import delete_raise, put_raise
 from service.api.release import release
+from service.api.rerate import rerate
 from service.api.reservations import reservation
 from service.api.reserve import reserve
 from service.api.resolve import resolve
@@ -40,8 +45,10 @@ CALLS = [reserve, settle, release, extend, cancel, charge]
 READS = [balance, reservation]
 ADMINISTRATION = [
     put_plan, plan,
-    put_account, account,
-    put_budget, delete_budget,
+    put_account, account, change_plan,
+    put_budget, delete_budget, put_raise, delete_raise,
+    adjust, reset,
+    publish_price_table, price_tables, price_table, rerate,
     create_key, keys, revoke_key,
     resolve,
 ]  # fmt: skip

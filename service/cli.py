@@ -4,13 +4,17 @@ import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 from pydantic import ValidationError
 
 from service import __version__
+from service.pricing.commands import prices
 from service.settings import Settings
+
+if TYPE_CHECKING:
+    from service.plan_file import Declared, PlanFileError, Source
 
 __all__ = ["main"]
 
@@ -140,6 +144,62 @@ def forget(account_id: str, reason: str) -> None:
 
 
 @main.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def validate(file: Path) -> None:
+    """Check a YAML file of plans, accounts and budgets. It needs no database."""
+    declared, _ = _checked(file)
+    click.echo(f"{file}: {len(declared.plans)} plans, {len(declared.accounts)} accounts, no faults")
+
+
+@main.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--dry-run", is_flag=True, help="Print what would change; write nothing.")
+@click.option(
+    "--apply",
+    "when",
+    type=click.Choice(["now", "next_window"]),
+    default="now",
+    show_default=True,
+    help="Whether current windows take new limits and plans, or only those to come.",
+)
+@click.option("--reason", help="Recorded with every change.")
+def apply(
+    file: Path, dry_run: bool, when: Literal["now", "next_window"], reason: str | None
+) -> None:
+    """Bring the ledger to what a YAML file says. Twice is as good as once."""
+    import psycopg
+
+    from service.plan_file import PlanFileError, apply_changes, changes_of
+    from service.store import database
+
+    declared, source = _checked(file)
+    with database(Settings()) as dsn, psycopg.connect(dsn, autocommit=True) as connection:
+        try:
+            changes = changes_of(connection, declared, source, when, reason)
+            for change in changes if dry_run else apply_changes(connection, changes, source):
+                click.echo("\n".join(change.lines()))
+        except PlanFileError as error:
+            raise _faulty(file, error) from None
+    made = "would be made, nothing was written" if dry_run else "made"
+    click.echo(f"{len(changes)} changes {made}" if changes else "nothing to change", err=True)
+
+
+def _checked(file: Path) -> "tuple[Declared, Source]":
+    from service.plan_file import PlanFileError, check
+
+    try:
+        return check(file.read_text("utf-8"))
+    except UnicodeDecodeError:
+        raise click.ClickException(f"{file}: not UTF-8") from None
+    except PlanFileError as error:
+        raise _faulty(file, error) from None
+
+
+def _faulty(file: Path, error: "PlanFileError") -> click.ClickException:
+    return click.ClickException("\n".join(f"{file}, {fault}" for fault in error.faults))
+
+
+@main.command()
 def version() -> None:
     """Print the version and the schema revision it needs."""
     from service.migrate import head
@@ -190,6 +250,9 @@ def keys_revoke(key_id: str) -> None:
 
     with database(Settings()) as dsn, psycopg.connect(dsn) as connection:
         click.echo(json.dumps(call(connection, "revoke_key", key_id=key_id, actor="preauth keys")))
+
+
+main.add_command(prices)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""The example plans and the demo account of a first start."""
+"""The example plans and prices and the demo account of a first start."""
 
 import json
+from typing import Any
 
 from service.paths import EXAMPLES
 from service.store import Connection, call
@@ -11,16 +12,23 @@ ACTOR = "preauth dev"
 
 
 def load_examples(connection: Connection) -> list[str]:
-    """Load ``examples/plans.json`` into a ledger without plans; the names of what was loaded."""
+    """Load ``examples/`` into a ledger without plans; the names of what was loaded."""
     if _has_plans(connection):
         return []
-    wanted = json.loads((EXAMPLES / "plans.json").read_text("utf-8"))
+    wanted = _example("plans.json")
+    prices = _example("prices.json")
     with connection.transaction():
         for plan, body in wanted["plans"].items():
             call(connection, "put_plan", plan_id=plan, body=body, actor=ACTOR)
         for account, body in wanted["accounts"].items():
             call(connection, "put_account", account_id=account, body=body, actor=ACTOR)
-    return [*wanted["plans"], *wanted["accounts"]]
+        for body in prices:
+            call(connection, "publish_price_table", body=body, actor=ACTOR)
+    return [*wanted["plans"], *wanted["accounts"], f"{len(prices)} price tables"]
+
+
+def _example(name: str) -> Any:
+    return json.loads((EXAMPLES / name).read_text("utf-8"))
 
 
 def _has_plans(connection: Connection) -> bool:

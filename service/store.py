@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 from service.postgres import open_server
 from service.settings import Settings
 
-__all__ = ["Connection", "call", "database", "problem_of", "rows"]
+__all__ = ["Connection", "answer_of", "call", "database", "problem_of", "rows"]
 
 PROBLEM = 400
 
@@ -36,6 +36,14 @@ def call(connection: Connection, function: str, **arguments: Any) -> Any:
     Raises:
         click.ClickException: it returned a problem.
     """
+    answer = answer_of(connection, function, **arguments)
+    if problem := problem_of(answer):
+        raise click.ClickException(problem)
+    return answer
+
+
+def answer_of(connection: Connection, function: str, **arguments: Any) -> Any:
+    """What ``preauth_api.<function>(...)`` returns, be it a problem."""
     statement = sql.SQL("select preauth_api.{}({})").format(
         sql.Identifier(function),
         sql.SQL(", ").join(
@@ -45,10 +53,7 @@ def call(connection: Connection, function: str, **arguments: Any) -> Any:
     )
     values = {n: Jsonb(v) if isinstance(v, dict) else v for n, v in arguments.items()}
     row = connection.execute(statement, values).fetchone()
-    answer = row[0] if row else None
-    if problem := problem_of(answer):
-        raise click.ClickException(problem)
-    return answer
+    return row[0] if row else None
 
 
 def problem_of(answer: object) -> str | None:

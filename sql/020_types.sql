@@ -127,6 +127,27 @@ create type preauth._answer as (
 );
 comment on type preauth._answer is 'The outcome of item n: HTTP status, headers (name to value), body; the root of the account''s tree where it was looked up.';
 
+create type preauth._tariff as (
+  name text,
+  price_table_id bigint,
+  unit text,
+  scale numeric,
+  dimensions text[],
+  thresholds bigint[],
+  rates numeric[],
+  bounds numeric[],
+  required text[]
+);
+comment on type preauth._tariff is 'The price table by which a model of this name is priced in a unit: its own, or the one it is an alias of.';
+
+create type preauth._quote as (
+  amounts jsonb,
+  price_table_ids bigint[],
+  problems jsonb
+);
+comment on type preauth._quote is
+  'What an option of a request asks for by its max_usage or usage. amounts: {unit: amount} as far as it can be told; problems: {unit: {code, detail}} where it cannot.';
+
 create type preauth._tally as (
   window_id bigint,
   scope text,
@@ -140,3 +161,13 @@ create type preauth._tally as (
   spent bigint
 );
 comment on type preauth._tally is 'A locked window while lines of it are closed: its figures before, and what was freed of reserved and spent into settled since.';
+
+create type preauth._rerating as (
+  request_id text,
+  account_id text,
+  before bigint,
+  after bigint,
+  unpriced text
+);
+comment on type preauth._rerating is
+  'A spend that a wrong price table priced last, in the unit of the table: what it cost by that, what it costs by the right one, or the dimension for which the right one has no rate.';

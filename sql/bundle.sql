@@ -173,6 +173,27 @@ create type preauth._answer as (
 );
 comment on type preauth._answer is 'The outcome of item n: HTTP status, headers (name to value), body; the root of the account''s tree where it was looked up.';
 
+create type preauth._tariff as (
+  name text,
+  price_table_id bigint,
+  unit text,
+  scale numeric,
+  dimensions text[],
+  thresholds bigint[],
+  rates numeric[],
+  bounds numeric[],
+  required text[]
+);
+comment on type preauth._tariff is 'The price table by which a model of this name is priced in a unit: its own, or the one it is an alias of.';
+
+create type preauth._quote as (
+  amounts jsonb,
+  price_table_ids bigint[],
+  problems jsonb
+);
+comment on type preauth._quote is
+  'What an option of a request asks for by its max_usage or usage. amounts: {unit: amount} as far as it can be told; problems: {unit: {code, detail}} where it cannot.';
+
 create type preauth._tally as (
   window_id bigint,
   scope text,
@@ -186,6 +207,16 @@ create type preauth._tally as (
   spent bigint
 );
 comment on type preauth._tally is 'A locked window while lines of it are closed: its figures before, and what was freed of reserved and spent into settled since.';
+
+create type preauth._rerating as (
+  request_id text,
+  account_id text,
+  before bigint,
+  after bigint,
+  unpriced text
+);
+comment on type preauth._rerating is
+  'A spend that a wrong price table priced last, in the unit of the table: what it cost by that, what it costs by the right one, or the dimension for which the right one has no rate.';
 
 -- 030_tables/000_alembic_version.sql
 -- Alembic makes it too, before the first revision: the two must be the same.
@@ -201,13 +232,16 @@ comment on column preauth.alembic_version.version_num is 'The revision''s number
 create table preauth.plan (
   plan_id text not null,
   created_at timestamptz not null,
+  unpriced text not null,
   constraint plan_pkey primary key (plan_id),
-  constraint plan_id_is_an_id check (plan_id ~ '^[A-Za-z0-9_.:@/-]{1,128}$')
+  constraint plan_id_is_an_id check (plan_id ~ '^[A-Za-z0-9_.:@/-]{1,128}$'),
+  constraint plan_unpriced_known check (unpriced in ('refuse', 'count_only'))
 );
 alter table preauth.plan enable row level security;
 comment on table preauth.plan is 'A named set of budgets that accounts share.';
 comment on column preauth.plan.plan_id is 'The plan''s name, chosen by the deployment.';
 comment on column preauth.plan.created_at is 'When the plan was first put.';
+comment on column preauth.plan.unpriced is 'What becomes of a request whose cost cannot be told: refuse, or count_only (tokens and requests count, budgets of money that are not hard are left out).';
 
 -- 030_tables/020_account.sql
 create table preauth.account (
@@ -220,9 +254,14 @@ create table preauth.account (
   status text not null,
   max_open_holds integer,
   created_at timestamptz not null,
+  next_plan_id text,
+  plan_changes_at timestamptz,
+  plan_change_reason text,
   constraint account_pkey primary key (account_id),
   constraint account_parent_exists foreign key (parent_id) references preauth.account (account_id),
   constraint account_plan_exists foreign key (plan_id) references preauth.plan (plan_id),
+  constraint account_next_plan_exists foreign key (next_plan_id) references preauth.plan (plan_id),
+  constraint account_next_plan_has_its_time check ((next_plan_id is null) = (plan_changes_at is null)),
   constraint account_id_is_an_id check (account_id ~ '^[A-Za-z0-9_.:@/-]{1,128}$'),
   constraint account_path_starts_here check (path[1] = account_id and cardinality(path) between 1 and 16),
   constraint account_path_follows_parent check (parent_id is not distinct from path[2]),
@@ -232,6 +271,7 @@ create table preauth.account (
 create index account_path_members on preauth.account using gin (path);
 create index account_parent on preauth.account (parent_id);
 create index account_plan on preauth.account (plan_id);
+create index account_plan_change on preauth.account (plan_changes_at) where plan_changes_at is not null;
 alter table preauth.account enable row level security;
 comment on table preauth.account is 'Who spends. Accounts form a tree; a root carries the budgets of all below it.';
 comment on column preauth.account.account_id is 'The caller''s own identifier of the spender.';
@@ -243,6 +283,9 @@ comment on column preauth.account.cycle_anchor is 'The day on which billing cycl
 comment on column preauth.account.status is 'active, or suspended: the account and all below it are denied.';
 comment on column preauth.account.max_open_holds is 'Most reservations open at once in the subtree; null: no bound. Kept as the budget "max_open_holds" in unit open_holds.';
 comment on column preauth.account.created_at is 'When the account was first put or first seen.';
+comment on column preauth.account.next_plan_id is 'The plan to come; null: none is. From plan_changes_at on it is the account''s plan, whether or not that has been written down yet.';
+comment on column preauth.account.plan_changes_at is 'When next_plan_id begins.';
+comment on column preauth.account.plan_change_reason is 'Why, as given when the change was scheduled.';
 
 -- 030_tables/030_budget.sql
 create table preauth.budget (
@@ -261,6 +304,7 @@ create table preauth.budget (
   on_expiry text not null,
   created_at timestamptz not null,
   retired_at timestamptz,
+  rollover jsonb,
   constraint budget_pkey primary key (budget_id),
   constraint budget_plan_exists foreign key (plan_id) references preauth.plan (plan_id),
   constraint budget_account_exists foreign key (account_id) references preauth.account (account_id),
@@ -275,8 +319,9 @@ create table preauth.budget (
   constraint budget_on_expiry_known check (on_expiry in ('keep', 'release', 'charge'))
 );
 create unique index budget_live_name on preauth.budget (owner, name) where retired_at is null;
+create index budget_of_account on preauth.budget (account_id, name);
 create index budget_of_plan on preauth.budget (plan_id);
-create index budget_of_account on preauth.budget (account_id);
+create index budget_of_plans_by_name on preauth.budget (name) where plan_id is not null;
 alter table preauth.budget enable row level security;
 comment on table preauth.budget is 'One limit of a plan or of an account. A change of unit, window or model retires the row and makes another: it counts something else.';
 comment on column preauth.budget.budget_id is 'Surrogate key; also the last rank of the lock order.';
@@ -294,6 +339,7 @@ comment on column preauth.budget.overage is 'A settlement above its hold is char
 comment on column preauth.budget.on_expiry is 'When a hold''s time passes: keep it, release it (a lease), or charge it.';
 comment on column preauth.budget.created_at is 'When this row began to apply.';
 comment on column preauth.budget.retired_at is 'When it stopped applying; null while live.';
+comment on column preauth.budget.rollover is '{max, overspend}: up to max of what a window leaves is added to the next one''s limit, in the unit; with overspend, what was spent above a limit counts in the next window. null: neither.';
 
 -- 030_tables/035_configuration.sql
 -- One row. Statement triggers on what decides which budgets apply raise the version, so that no function can forget to.
@@ -308,6 +354,25 @@ insert into preauth.configuration (version) values (1);
 comment on table preauth.configuration is 'The one row that says which version of accounts and budgets is in force.';
 comment on column preauth.configuration.is_only is 'True: there is no second row.';
 comment on column preauth.configuration.version is 'Raised with every change of an account or a budget; a route of another version does not hold.';
+
+-- 030_tables/035_limit_raise.sql
+create table preauth.limit_raise (
+  account_id text not null,
+  name text not null,
+  amount bigint not null,
+  expires_at timestamptz not null,
+  created_at timestamptz not null,
+  constraint limit_raise_pkey primary key (account_id, name),
+  constraint limit_raise_account_exists foreign key (account_id) references preauth.account (account_id),
+  constraint limit_raise_amount_range check (amount between 1 and 9007199254740991)
+);
+alter table preauth.limit_raise enable row level security;
+comment on table preauth.limit_raise is 'Temporary raises: until expires_at, each window of the account''s budget of that name has so much more.';
+comment on column preauth.limit_raise.account_id is 'The account.';
+comment on column preauth.limit_raise.name is 'The budget''s name, whether the budget is the account''s own or its plan''s.';
+comment on column preauth.limit_raise.amount is 'How much is added to the limit, in the budget''s unit.';
+comment on column preauth.limit_raise.expires_at is 'When it ends, by itself.';
+comment on column preauth.limit_raise.created_at is 'When it was put.';
 
 -- 030_tables/040_budget_window.sql
 -- Half-empty pages and no index on the counters: every movement is a HOT update.
@@ -326,6 +391,9 @@ create table preauth.budget_window (
   overdraft_amount bigint,
   settled bigint not null default 0,
   reserved bigint not null default 0,
+  rolled_over bigint not null default 0,
+  raised bigint not null default 0,
+  raised_until timestamptz,
   constraint budget_window_pkey primary key (window_id, account_id),
   constraint budget_window_starts_once unique (account_id, budget_id, starts_at),
   constraint budget_window_ordinal_once unique (account_id, budget_id, ordinal),
@@ -337,11 +405,12 @@ create table preauth.budget_window (
 ) with (fillfactor = 50);
 -- ends_at first: a decision looks windows up by account, budget and start, and must never be planned through this one.
 create index budget_window_current on preauth.budget_window (ends_at, budget_id);
+create index budget_window_raised on preauth.budget_window (raised_until) where raised_until is not null;
 alter table preauth.budget_window enable row level security;
 comment on table preauth.budget_window is 'One period of one budget for one account, made at first use. available = limit_amount - settled - reserved.';
 comment on column preauth.budget_window.window_id is 'Surrogate key that hold lines refer to.';
 comment on column preauth.budget_window.account_id is 'The account whose spend, and that of all below it, is counted here.';
-comment on column preauth.budget_window.budget_id is 'The budget.';
+comment on column preauth.budget_window.budget_id is 'The budget; another one that counts the same may take the window up, when the account changes plans.';
 comment on column preauth.budget_window.ordinal is 'The how-manieth window of its budget and account: of two first requests, only one can make it.';
 comment on column preauth.budget_window.depth is 'Length of the account''s path when the window was made: the first rank of the lock order, never changed.';
 comment on column preauth.budget_window.window_key is 'Name of the period, such as 2026-09.';
@@ -353,6 +422,9 @@ comment on column preauth.budget_window.limit_amount is 'The limit now, in the b
 comment on column preauth.budget_window.overdraft_amount is 'How far above the limit settled + reserved may reach, in the budget''s unit: its budget''s, kept here so that a decision reads one row; null: it only observes.';
 comment on column preauth.budget_window.settled is 'Spent, in the budget''s unit. Can exceed the limit by late charges and overages; bounded so that no sum of figures overflows.';
 comment on column preauth.budget_window.reserved is 'Held by open hold lines, in the budget''s unit.';
+comment on column preauth.budget_window.rolled_over is 'The part of limit_amount that the window before left, in the budget''s unit.';
+comment on column preauth.budget_window.raised is 'The part of limit_amount that is a temporary raise, in the budget''s unit.';
+comment on column preauth.budget_window.raised_until is 'From then on the raise no longer counts, whether or not that has been written down yet; null: not before the window ends.';
 
 -- 030_tables/045_route.sql
 -- Worked out from accounts, budgets and windows, and kept so that a decision looks up one row instead of joining four tables.
@@ -374,7 +446,7 @@ comment on table preauth.route is 'Which budget windows a spend of an account mu
 comment on column preauth.route.account_id is 'The account that spends.';
 comment on column preauth.route.version is 'Version of the configuration it was worked out from.';
 comment on column preauth.route.valid_from is 'The latest start of its windows.';
-comment on column preauth.route.valid_until is 'The earliest end of its windows.';
+comment on column preauth.route.valid_until is 'The earliest end of its windows and of what they are raised by, and the earliest change of plan; -infinity: what has changed by time is not written down yet.';
 comment on column preauth.route.path is 'The account''s path.';
 comment on column preauth.route.suspended is 'The suspended account on the path, deepest first; null: none.';
 comment on column preauth.route.window_ids is 'Current windows in the order of checking, for every model; null where not made yet.';
@@ -397,7 +469,8 @@ create table preauth.reservation (
   actor text not null,
   denial jsonb,
   closure jsonb,
-  archived_at timestamptz,
+  ceilings jsonb,
+  price_table_ids bigint[],
   constraint reservation_pkey primary key (request_id, account_id),
   constraint reservation_call_known check (call in ('reserve', 'charge')),
   constraint reservation_state_known check (state in (
@@ -425,7 +498,8 @@ comment on column preauth.reservation.expires_at is 'When on_expiry applies; nul
 comment on column preauth.reservation.actor is 'Who asked: an API key''s id or a database role.';
 comment on column preauth.reservation.denial is 'The denial with every figure that proved it; the answer leaves out the fill level of shared scopes.';
 comment on column preauth.reservation.closure is 'How it ended (settlement or release), exactly as answered but for replayed; in overage_review {amounts} holds what was refused.';
-comment on column preauth.reservation.archived_at is 'When its content was moved to an archive; null while it is here. What is left keeps the key from being used again.';
+comment on column preauth.reservation.ceilings is '{unit: ceiling} where max_usage or usage was priced or counted; null where the body''s amounts are the ceilings.';
+comment on column preauth.reservation.price_table_ids is 'The price tables that priced it, usd_nano first; null when none did.';
 
 -- 030_tables/060_hold_line.sql
 -- No foreign key to the window: it costs 14 % on a hot row. preauth_api.verify() checks what it would.
@@ -473,6 +547,9 @@ create table preauth.usage_event (
   occurred_at timestamptz not null,
   actor text not null,
   reason text,
+  usage jsonb,
+  cost jsonb,
+  price_table_ids bigint[],
   constraint usage_event_pkey primary key (request_id, account_id, event_id),
   constraint usage_event_kind_known check (kind in (
     'settlement', 'charge', 'late_charge', 'recorded_exception', 'adjustment', 'limit_changed')),
@@ -495,24 +572,26 @@ comment on column preauth.usage_event.provider_request_id is 'The model provider
 comment on column preauth.usage_event.occurred_at is 'The instant the ledger recorded it.';
 comment on column preauth.usage_event.actor is 'Who reported it.';
 comment on column preauth.usage_event.reason is 'Why, for corrections and resolutions.';
+comment on column preauth.usage_event.usage is '{dimension: count} as reported; what was bounded, where the spend is a ceiling; null where only amounts were told.';
+comment on column preauth.usage_event.cost is '{unit: {dimension: amount}}: shares that add up to the amount, by the tables in price_table_ids; null where nothing was priced.';
+comment on column preauth.usage_event.price_table_ids is 'The price tables that priced the usage.';
 
--- 030_tables/075_window_checkpoint.sql
-create table preauth.window_checkpoint (
-  window_id bigint not null,
+-- 030_tables/075_correction.sql
+create table preauth.correction (
   account_id text not null,
-  settled_amount bigint not null,
-  line_count bigint not null,
-  archived_until timestamptz not null,
-  constraint window_checkpoint_pkey primary key (window_id, account_id),
-  constraint window_checkpoint_counts_lines check (line_count > 0 and settled_amount >= 0)
+  idempotency_key text not null,
+  body jsonb not null,
+  reply jsonb not null,
+  corrected_at timestamptz not null,
+  constraint correction_pkey primary key (account_id, idempotency_key)
 );
-alter table preauth.window_checkpoint enable row level security;
-comment on table preauth.window_checkpoint is 'What was moved out of a window to an archive: with the lines that are left it is what the window has settled.';
-comment on column preauth.window_checkpoint.window_id is 'The window.';
-comment on column preauth.window_checkpoint.account_id is 'The window''s account.';
-comment on column preauth.window_checkpoint.settled_amount is 'What the lines in the archive had settled, in the budget''s unit.';
-comment on column preauth.window_checkpoint.line_count is 'How many lines are in the archive.';
-comment on column preauth.window_checkpoint.archived_until is 'What was decided before this instant may be in the archive.';
+alter table preauth.correction enable row level security;
+comment on table preauth.correction is 'Adjustments and resets by the caller''s key: sent again, each is answered as before and moves nothing.';
+comment on column preauth.correction.account_id is 'The account whose window was corrected.';
+comment on column preauth.correction.idempotency_key is 'The caller''s key, unique within the account; also the request_id of the adjustment''s usage event.';
+comment on column preauth.correction.body is 'The request with its call: a second one with the same key must equal it.';
+comment on column preauth.correction.reply is 'What was answered.';
+comment on column preauth.correction.corrected_at is 'When.';
 
 -- 030_tables/080_reservation_event.sql
 create table preauth.reservation_event (
@@ -525,7 +604,7 @@ create table preauth.reservation_event (
   detail jsonb,
   constraint reservation_event_pkey primary key (request_id, account_id, event_id),
   constraint reservation_event_known check (event in (
-    'released', 'extended', 'cancellation_requested', 'unknown', 'lapsed', 'kept', 'settlement_conflict', 'settlement_exceeds_hold', 'resolved'))
+    'released', 'extended', 'cancellation_requested', 'unknown', 'lapsed', 'kept', 'settlement_conflict', 'settlement_exceeds_hold', 'resolved', 'rerated'))
 );
 alter table preauth.reservation_event enable row level security;
 comment on table preauth.reservation_event is 'Append-only transitions of a reservation that move no money into settled; with the reservation row and its usage events they are its timeline.';
@@ -548,16 +627,17 @@ create table preauth.change_log (
   after jsonb,
   reason text,
   constraint change_log_pkey primary key (change_id),
-  constraint change_log_subject_known check (subject in ('plan', 'account', 'budget', 'api_key'))
+  constraint change_log_subject_known check (
+    subject in ('plan', 'account', 'budget', 'api_key', 'price_table', 'window', 'limit_raise', 'reservation'))
 );
 create index change_log_subject on preauth.change_log (subject, subject_id);
 alter table preauth.change_log enable row level security;
-comment on table preauth.change_log is 'Append-only: who changed which plan, account, budget or key, when, from what, to what, why.';
+comment on table preauth.change_log is 'Append-only: who changed which plan, account, budget, key or price table, corrected which window or resolved which reservation, when, from what, to what, why.';
 comment on column preauth.change_log.change_id is 'Order of writing.';
 comment on column preauth.change_log.changed_at is 'When.';
 comment on column preauth.change_log.actor is 'Who: an API key''s id or a database role.';
 comment on column preauth.change_log.subject is 'Kind of thing changed.';
-comment on column preauth.change_log.subject_id is 'Its id; a budget''s is <owner>/<name>.';
+comment on column preauth.change_log.subject_id is 'Its id; a budget''s is <owner>/<name>, a limit_raise''s <account_id>/<name>, a window''s <account_id>/<name>/<window_key>, a reservation''s <account_id>/<request_id>.';
 comment on column preauth.change_log.before is 'The thing before; null when it was made.';
 comment on column preauth.change_log.after is 'The thing after; null when it was retired.';
 comment on column preauth.change_log.reason is 'Why, as given.';
@@ -586,6 +666,58 @@ comment on column preauth.api_key.account_id is 'Root of the subtree a spend key
 comment on column preauth.api_key.key_hash is 'SHA-256 of the secret (256 random bits, so no salt is due).';
 comment on column preauth.api_key.created_at is 'When it was made.';
 comment on column preauth.api_key.revoked_at is 'When it stopped working; null while it works.';
+
+-- 030_tables/110_price_table.sql
+create table preauth.price_table (
+  price_table_id bigint generated always as identity,
+  name text not null,
+  model text not null,
+  variant text,
+  unit text not null,
+  effective_from timestamptz not null,
+  alias_of text,
+  tiers jsonb,
+  scale numeric,
+  dimensions text[],
+  thresholds bigint[],
+  rates numeric[],
+  bounds numeric[],
+  required text[],
+  source text,
+  published_at timestamptz not null,
+  published_by text not null,
+  constraint price_table_pkey primary key (price_table_id),
+  constraint price_table_takes_effect_once unique (name, unit, effective_from),
+  constraint price_table_name_is_an_id check (name ~ '^[A-Za-z0-9_.:@/-]{1,128}$'),
+  constraint price_table_name_is_model_and_variant check (name = model || coalesce(':' || variant, '')),
+  constraint price_table_variant_known check (variant in ('batch', 'flex', 'priority')),
+  constraint price_table_unit_form check (unit ~ '^[a-z][a-z0-9_]{0,31}$' and unit not in ('tokens', 'requests', 'open_holds')),
+  constraint price_table_alias_or_rates check (num_nonnulls(alias_of, tiers) = 1),
+  constraint price_table_rates_are_worked_out check (num_nonnulls(tiers, scale, dimensions, thresholds, rates, bounds, required) in (0, 7)),
+  constraint price_table_scale_range check (scale > 0),
+  constraint price_table_alias_is_another check (alias_of <> name)
+);
+create index price_table_other_unit on preauth.price_table (name, unit, effective_from desc) where unit <> 'usd_nano';
+create index price_table_alias on preauth.price_table (alias_of, unit) where alias_of is not null;
+alter table preauth.price_table enable row level security;
+comment on table preauth.price_table is 'Rates of one model from an instant on. Rows are only ever added: a later one supersedes, and what was settled keeps its own.';
+comment on column preauth.price_table.price_table_id is 'What a reservation and a usage event refer to.';
+comment on column preauth.price_table.name is 'What a request says as its model: model, or model:variant. Exact match only.';
+comment on column preauth.price_table.model is 'The model, such as openai/gpt-5-mini.';
+comment on column preauth.price_table.variant is 'batch, flex or priority; null: the standard price.';
+comment on column preauth.price_table.unit is 'The unit of the cost: usd_nano, or another in which budgets count.';
+comment on column preauth.price_table.effective_from is 'From when on it is the one, until a later row of its name and unit.';
+comment on column preauth.price_table.alias_of is 'The name that this one stands for; null where the row has rates of its own.';
+comment on column preauth.price_table.tiers is '[{above_input_tokens, rates: {dimension: {micro_usd (usd_nano) or amount (other units), per, required}}}], as published with defaults written out; null for an alias.';
+comment on column preauth.price_table.scale is 'Common denominator of all rates: a cost is ceil(sum(count * rate) / scale) in the unit.';
+comment on column preauth.price_table.dimensions is 'What is priced, the usual first; with prompt_tokens and completion_tokens where they can be bounds.';
+comment on column preauth.price_table.thresholds is 'Above how many input tokens each tier begins.';
+comment on column preauth.price_table.rates is 'rates[tier][dimension] over scale, whole numbers; null for prompt_tokens and completion_tokens, which are never spent.';
+comment on column preauth.price_table.bounds is 'The same for a ceiling: the dearest of this and the lower tiers; prompt_tokens as the dearest input, completion_tokens as the dearer of output and reasoning.';
+comment on column preauth.price_table.required is 'Dimensions that a ceiling must bound.';
+comment on column preauth.price_table.source is 'Where the figures come from, as said.';
+comment on column preauth.price_table.published_at is 'When it was published.';
+comment on column preauth.price_table.published_by is 'Who: an API key''s id or a database role.';
 
 -- 040_internal/_account_conflicts.sql
 create function preauth._account_conflicts(account_id text, body jsonb) returns jsonb
@@ -647,9 +779,11 @@ language sql stable
 as $$
   select jsonb_build_object('account_id', a.account_id, 'plan_id', a.plan_id, 'parent_id', a.parent_id, 'path', a.path, 'time_zone', a.time_zone,
     'cycle_anchor', a.cycle_anchor, 'status', a.status, 'max_open_holds', a.max_open_holds, 'created_at', preauth._time(a.created_at))
+    || case when a.plan_changes_at is not null
+      then jsonb_build_object('next_plan_id', a.next_plan_id, 'plan_changes_at', preauth._time(a.plan_changes_at)) else '{}' end
   from preauth.account as a where a.account_id = _account_json.account_id
 $$;
-comment on function preauth._account_json(text) is 'An account as it is put and read; null if there is none.';
+comment on function preauth._account_json(text) is 'An account as it is put and read; null if there is none. next_plan_id and plan_changes_at only while a change of plan is scheduled.';
 
 -- 040_internal/_adjustment_json.sql
 create function preauth._adjustment_json(e preauth.usage_event) returns jsonb
@@ -672,6 +806,112 @@ as $$
 $$;
 comment on function preauth._adjustment_json(preauth.usage_event) is 'A correction of a window, as a list shows it.';
 
+-- 040_internal/_affordable.sql
+create function preauth._affordable(
+  ask preauth._ask, quote preauth._quote, slot preauth._slot, places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[]) returns jsonb
+language plpgsql stable
+as $$
+declare
+  counts jsonb := preauth._option_counts(ask.body, 0);
+begin
+  if slot.unit = 'open_holds' or slot.scope <> ask.account_id then
+    return null;
+  elsif counts is null then
+    return preauth._affordable_amount(slot.unit, slot.scope, places, wanted, slots, reserved);
+  end if;
+  return (
+    select jsonb_object_agg(o.dimension, o.most)
+    from (
+      select c.key as dimension, preauth._affordable_output(c.key, counts, not ask.body ? 'usage', coalesce(ask.body -> 'amounts', '{}'),
+        preauth._tariffs_of(quote.price_table_ids), slot.scope, places, wanted, slots, reserved) as most
+      from jsonb_each(counts) as c
+      where c.key = 'completion_tokens' or preauth._dimension_side(c.key) = 'output'
+    ) as o
+    where o.most is not null);
+end
+$$;
+comment on function preauth._affordable(preauth._ask, preauth._quote, preauth._slot, integer[], bigint[], preauth._slot[], bigint[]) is
+  'What would fit instead of a request that was denied by a window of its own account: {dimension: the largest bound} of each output that it bounds, all else being equal; of a request that tells amounts {unit: amount} of the unit it lacked. Null when nothing of the kind would fit.';
+
+-- 040_internal/_affordable_amount.sql
+create function preauth._affordable_amount(unit text, scope text, places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[]) returns jsonb
+language sql stable
+as $$
+  select case when min(m.most) filter (where m.own) between 0 and min(m.most) then jsonb_build_object(_affordable_amount.unit, min(m.most) filter (where m.own)) end
+  from (
+    select slots[p.place].scope = _affordable_amount.scope as own,
+      case
+        when slots[p.place].unit = _affordable_amount.unit then preauth._room(slots[p.place], reserved[p.place])
+        when p.wanted <= preauth._room(slots[p.place], reserved[p.place]) then 9007199254740991
+        else -1
+      end as most
+    from unnest(places, wanted) as p (place, wanted)
+    where p.wanted is not null
+  ) as m
+$$;
+comment on function preauth._affordable_amount(text, text, integer[], bigint[], preauth._slot[], bigint[]) is
+  'The largest amount of a unit that would fit every budget, the others as they are; null when none would, or when it is a shared budget that leaves less, whose fill level is not told.';
+
+-- 040_internal/_affordable_output.sql
+create function preauth._affordable_output(
+  dimension text, counts jsonb, is_ceiling boolean, told jsonb, tariffs preauth._tariff[],
+  scope text, places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[]) returns bigint
+language sql stable
+as $$
+  select case when min(m.most) filter (where m.own) between 0 and min(m.most) then least(min(m.most) filter (where m.own), (counts ->> dimension)::numeric)::bigint end
+  from unnest(places, wanted) as p (place, wanted)
+  cross join lateral (
+    select slots[p.place].scope = _affordable_output.scope as own,
+      preauth._most_output(dimension, counts, is_ceiling, slots[p.place].unit, told ? slots[p.place].unit, tariffs,
+        preauth._room(slots[p.place], reserved[p.place]), p.wanted) as most
+  ) as m
+  where p.wanted is not null
+$$;
+comment on function preauth._affordable_output(text, jsonb, boolean, jsonb, preauth._tariff[], text, integer[], bigint[], preauth._slot[], bigint[]) is
+  'The largest count of an output dimension with which a request would fit every budget, all else being equal; null when none would, or when it is a shared budget that leaves less, whose fill level is not told.';
+
+-- 040_internal/_alias_conflict.sql
+create function preauth._alias_conflict(body jsonb, name text, unit text, effective_from timestamptz) returns text
+language sql stable
+as $$
+  select a.alias
+  from (
+    select preauth._price_table_name(n.alias, body ->> 'variant') as alias
+    from jsonb_array_elements_text(nullif(body -> 'aliases', 'null')) as n (alias)
+  ) as a
+  where exists (
+      select from preauth.price_table as t
+      where t.name = a.alias and t.unit = _alias_conflict.unit and t.effective_from = _alias_conflict.effective_from
+        and t.alias_of is distinct from _alias_conflict.name)
+    or exists (select from preauth.price_table as t where t.alias_of = a.alias and t.unit = _alias_conflict.unit)
+  order by a.alias limit 1
+$$;
+comment on function preauth._alias_conflict(jsonb, text, text, timestamptz) is
+  'The first alias that cannot be one: its name says something else from the same instant on, or other aliases stand for it. Null when all can.';
+
+-- 040_internal/_aliases_errors.sql
+create function preauth._aliases_errors(path text, body jsonb) returns jsonb
+language plpgsql stable
+as $$
+declare
+  aliases jsonb := body -> 'aliases';
+begin
+  if body ->> 'aliases' is null then
+    return '[]';
+  elsif jsonb_typeof(aliases) <> 'array' or jsonb_array_length(aliases) not between 1 and 64 then
+    return preauth._error(path, 'must be an array of 1 to 64 names');
+  end if;
+  return (
+    select coalesce(jsonb_agg(preauth._error(path || '.' || c.place - 1, c.message) -> 0 order by c.place), '[]')
+    from (
+      select a.place, case when a.alias = body -> 'model' then 'is the model itself' else preauth._model_name_error(a.alias, body ->> 'variant') end
+      from jsonb_array_elements(aliases) with ordinality as a (alias, place)
+    ) as c (place, message)
+    where c.message is not null);
+end
+$$;
+comment on function preauth._aliases_errors(text, jsonb) is 'What is wrong with the aliases of a price table, as [{path, message}]; [] when nothing is.';
+
 -- 040_internal/_alternative_errors.sql
 create function preauth._alternative_errors(path text, value jsonb) returns jsonb
 language plpgsql stable
@@ -681,13 +921,14 @@ declare
   field record;
   message text;
 begin
-  for field in select f.key, f.value from jsonb_each(value - array['amounts', 'model']) as f loop
+  for field in select f.key, f.value from jsonb_each(value - array['amounts', 'max_usage', 'model']) as f loop
     errors := errors || preauth._error(path || '.' || field.key, 'is not a field of an alternative');
   end loop;
-  if not value ? 'amounts' then
-    errors := errors || preauth._error(path || '.amounts', 'is required');
-  else
+  if value ->> 'amounts' is not null then
     errors := errors || coalesce(preauth._amounts_errors(path || '.amounts', value -> 'amounts'), '[]');
+  end if;
+  if value ->> 'max_usage' is not null then
+    errors := errors || coalesce(preauth._counts_errors(path || '.max_usage', value -> 'max_usage', true), '[]');
   end if;
   message := preauth._value_error('id', nullif(value -> 'model', 'null'));
   if message is not null then
@@ -722,6 +963,18 @@ begin
 end
 $$;
 comment on function preauth._alternatives_errors(text, jsonb) is 'What is wrong with alternatives, as [{path, message}]; null when nothing is.';
+
+-- 040_internal/_alternatives_presence_errors.sql
+create function preauth._alternatives_presence_errors(item jsonb) returns jsonb
+language sql stable
+as $$
+  select coalesce(jsonb_agg(preauth._error('alternatives.' || a.place - 1 || '.amounts', 'is required, or max_usage') -> 0 order by a.place), '[]')
+  from jsonb_array_elements(case when jsonb_typeof(item -> 'alternatives') = 'array' and item ->> 'max_usage' is null then item -> 'alternatives' else '[]' end)
+    with ordinality as a (alternative, place)
+  where jsonb_typeof(a.alternative) = 'object' and num_nonnulls(a.alternative ->> 'amounts', a.alternative ->> 'max_usage') = 0
+$$;
+comment on function preauth._alternatives_presence_errors(jsonb) is
+  'The alternatives that say nothing of what they ask for, where the request has no max_usage that they could share; as [{path, message}], [] when all is well.';
 
 -- 040_internal/_amount_of.sql
 create function preauth._amount_of(amounts jsonb, unit text) returns bigint
@@ -765,18 +1018,27 @@ create function preauth._amounts_presence_errors(call text, item jsonb) returns 
 language sql stable
 as $$
   select case
+    when call = 'reserve' then
+      case when num_nonnulls(item ->> 'amounts', item ->> 'max_usage') = 0 then preauth._error('amounts', 'is required, or max_usage') else '[]' end
+      || preauth._alternatives_presence_errors(item)
+    when call = 'charge' then case
+      when num_nonnulls(item ->> 'amounts', item ->> 'max_usage', item ->> 'usage') = 0 then preauth._error('amounts', 'is required, or usage, or max_usage')
+      when num_nonnulls(item ->> 'max_usage', item ->> 'usage') = 2 then preauth._error('usage', 'must be left out where there is max_usage')
+      else '[]' end
     when call = 'settle' and (item ->> 'outcome') is not distinct from 'unknown' then
       case when item ->> 'amounts' is not null then preauth._error('amounts', 'must be left out when the outcome is unknown') else '[]' end
+      || case when item ->> 'usage' is not null then preauth._error('usage', 'must be left out when the outcome is unknown') else '[]' end
     when call = 'settle' then
-      case when item ->> 'amounts' is null then preauth._error('amounts', 'is required unless the outcome is unknown') else '[]' end
+      case when num_nonnulls(item ->> 'amounts', item ->> 'usage') = 0 then preauth._error('amounts', 'is required, or usage, unless the outcome is unknown') else '[]' end
     when call = 'resolve' and item ->> 'action' = 'settle' then
-      case when item ->> 'amounts' is null then preauth._error('amounts', 'is required to settle') else '[]' end
+      case when num_nonnulls(item ->> 'amounts', item ->> 'usage') = 0 then preauth._error('amounts', 'is required to settle, or usage') else '[]' end
     when call = 'resolve' then
       case when item ->> 'amounts' is not null then preauth._error('amounts', 'is only for the action settle') else '[]' end
+      || case when item ->> 'usage' is not null then preauth._error('usage', 'is only for the action settle') else '[]' end
     else '[]'
   end
 $$;
-comment on function preauth._amounts_presence_errors(text, jsonb) is 'Whether amounts are there when the other fields ask for them; [] when all is well.';
+comment on function preauth._amounts_presence_errors(text, jsonb) is 'Whether amounts, max_usage or usage are there when the other fields ask for them; [] when all is well.';
 
 -- 040_internal/_answered.sql
 create function preauth._answered(body jsonb) returns jsonb
@@ -792,75 +1054,36 @@ $$;
 comment on function preauth._answered(jsonb) is 'The answer of a read or of an administration call. Under PostgREST a problem sets the status.';
 
 -- 040_internal/_applicable_budgets.sql
-create function preauth._applicable_budgets(path text[], model text)
-returns table (place bigint, scope text, depth integer, zone text, budget preauth.budget)
+create function preauth._applicable_budgets(path text[], model text, at timestamptz)
+returns table (place bigint, scope text, depth integer, zone text, budget preauth.budget, counter_id bigint)
 language sql stable
 as $$
   select
     row_number() over (order by b.step, (b.budget).model is null, (b.budget).unit = 'open_holds', (b.budget).name),
-    b.scope, b.depth, b.zone, b.budget
-  from preauth._budgets_of(path) as b
+    b.scope, b.depth, b.zone, b.budget, b.counter_id
+  from preauth._budgets_of(path, at) as b
   where (b.budget).model is null or (b.budget).model = _applicable_budgets.model
 $$;
-comment on function preauth._applicable_budgets(text[], text) is
-  'The budgets that a spend of the account at path[1] on a model must fit, in the order of checking: leaf account first, then each ancestor; a budget for one model before a budget for all.';
+comment on function preauth._applicable_budgets(text[], text, timestamptz) is
+  'The budgets that a spend of the account at path[1] on a model must fit, in the order of checking: leaf account first, then each ancestor; a budget for one model before a budget for all. counter_id: the budget on whose windows it counts.';
 
--- 040_internal/_archive.sql
--- Documents first: what is deleted is in them. Checkpoints by window in the order of the locks.
-create function preauth._archive(chosen preauth.reservation[], before timestamptz, at timestamptz) returns table (place bigint, document text, cursor text)
-language plpgsql
+-- 040_internal/_are_bounded.sql
+create function preauth._are_bounded(tariffs preauth._tariff[], usage jsonb, bounds jsonb) returns boolean
+language plpgsql stable
 as $$
-declare
-  documents text[] := array(select preauth._archive_document(r) from unnest(chosen) with ordinality as c (request_id, account_id)
-                            join preauth.reservation as r using (request_id, account_id) order by c.ordinality);
 begin
-  return query
-    select c.ordinality, documents[c.ordinality], preauth._cursor(c.created_at, c.request_id, c.account_id)
-    from unnest(chosen) with ordinality as c;
-  insert into preauth.window_checkpoint (window_id, account_id, settled_amount, line_count, archived_until)
-  select w.window_id, w.account_id, sum(coalesce(l.settled_amount, 0)), count(*), before
-  from unnest(chosen) as c
-  join preauth.hold_line as l on l.request_id = c.request_id and l.account_id = c.account_id
-  join preauth.budget_window as w on w.window_id = l.window_id
-  group by w.window_id, w.account_id
-  order by w.window_id
-  on conflict (window_id, account_id) do update
-  set settled_amount = window_checkpoint.settled_amount + excluded.settled_amount, line_count = window_checkpoint.line_count + excluded.line_count,
-    archived_until = greatest(window_checkpoint.archived_until, excluded.archived_until);
-  delete from preauth.hold_line as l using unnest(chosen) as c where l.request_id = c.request_id and l.account_id = c.account_id;
-  delete from preauth.usage_event as u using unnest(chosen) as c where u.request_id = c.request_id and u.account_id = c.account_id and u.window_id is null;
-  delete from preauth.reservation_event as e using unnest(chosen) as c where e.request_id = c.request_id and e.account_id = c.account_id;
-  update preauth.reservation as r
-  set archived_at = at, body = jsonb_build_object('archived', encode(sha256(convert_to(documents[c.ordinality], 'UTF8')), 'hex')),
-    denial = case when r.denial is not null then jsonb_build_object('reason', r.denial -> 'reason') end,
-    closure = case when r.closure is not null then '{}'::jsonb end
-  from unnest(chosen) with ordinality as c
-  where r.request_id = c.request_id and r.account_id = c.account_id;
+  if tariffs = '{}' then
+    return false;
+  end if;
+  for d in 1 .. cardinality(tariffs[1].dimensions) loop
+    if usage ? tariffs[1].dimensions[d] and not preauth._is_bounded(tariffs[1].dimensions[d], bounds) then
+      return false;
+    end if;
+  end loop;
+  return true;
 end
 $$;
-comment on function preauth._archive(preauth.reservation[], timestamptz, timestamptz) is
-  'Takes locked reservations out of the ledger: a document each, a checkpoint for each window they settled in, and the row that keeps their key, with the SHA-256 of the document as its body.';
-
--- 040_internal/_archive_document.sql
-create function preauth._archive_document(r preauth.reservation) returns text
-language sql stable
-as $$
-  select jsonb_build_object(
-    'reservation', to_jsonb(r),
-    'lines', (
-      select coalesce(jsonb_agg(to_jsonb(l) || jsonb_build_object('budget', b.name, 'unit', b.unit, 'window_key', w.window_key, 'window_account_id', w.account_id) order by l.position), '[]')
-      from preauth.hold_line as l
-      join preauth.budget_window as w on w.window_id = l.window_id
-      join preauth.budget as b on b.budget_id = w.budget_id
-      where l.request_id = r.request_id and l.account_id = r.account_id),
-    'usage_events', (
-      select coalesce(jsonb_agg(to_jsonb(u) order by u.event_id), '[]')
-      from preauth.usage_event as u where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null),
-    'reservation_events', (
-      select coalesce(jsonb_agg(to_jsonb(e) order by e.event_id), '[]')
-      from preauth.reservation_event as e where e.request_id = r.request_id and e.account_id = r.account_id))::text
-$$;
-comment on function preauth._archive_document(preauth.reservation) is 'A reservation with its lines and events, as it goes to an archive: one line of JSON.';
+comment on function preauth._are_bounded(preauth._tariff[], jsonb, jsonb) is 'Whether max_usage certainly bounds every dimension of a well-priced usage: a cheap look before preauth._unbounded_amounts.';
 
 -- 040_internal/_are_made.sql
 create function preauth._are_made(routes preauth._route[]) returns boolean
@@ -888,6 +1111,31 @@ as $$
 $$;
 comment on function preauth._are_plain_amounts(jsonb) is
   'Whether a JSON value is well-formed {unit: amount}. Short text has no unit of more than 32 characters and no 16 units, so that the dear patterns need not look.';
+
+-- 040_internal/_are_plain_bounds.sql
+create function preauth._are_plain_bounds(value jsonb) returns boolean
+language sql immutable
+as $$
+  select coalesce(
+    value::text ~ '^\{"[a-z][a-z0-9_]*": [0-9]+(, "[a-z][a-z0-9_]*": [0-9]+)*\}$'
+    and value - array['prompt_tokens', 'completion_tokens', 'input_tokens', 'output_tokens', 'cached_input_tokens', 'reasoning_tokens',
+      'cache_write_tokens', 'cache_write_1h_tokens', 'web_searches'] = '{}'
+    and not value @? '$.* ? (@ > 9007199254740991)', false)
+$$;
+comment on function preauth._are_plain_bounds(jsonb) is 'Whether a JSON value is well-formed {dimension: count} of the usual dimensions.';
+
+-- 040_internal/_are_plain_counts.sql
+create function preauth._are_plain_counts(call text, item jsonb) returns boolean
+language sql stable
+as $$
+  select (item ->> 'amounts' is null or preauth._are_plain_amounts(item -> 'amounts'))
+    and case
+      when item ->> 'usage' is null then call <> 'settle' and preauth._are_plain_bounds(item -> 'max_usage')
+      else call <> 'reserve' and item ->> 'max_usage' is null and preauth._are_plain_bounds(item -> 'usage')
+        and not item -> 'usage' ?| array['prompt_tokens', 'completion_tokens']
+    end
+$$;
+comment on function preauth._are_plain_counts(text, jsonb) is 'Whether the max_usage or usage of an item, and its amounts if it has any, are certainly well-formed and in place.';
 
 -- 040_internal/_as_closed.sql
 create function preauth._as_closed(line preauth.hold_line, closing preauth._closing, tally preauth._tally, late boolean) returns preauth._closed
@@ -953,7 +1201,8 @@ language sql immutable
 as $$
   select case
     when name in ('my_balance', 'my_reservations') then array['authenticated']
-    when name like 'audit\_%' or name in ('decisions', 'holds', 'spend', 'windows', 'account', 'balance', 'plan', 'reservation', 'revision', 'verify') then array['preauth_service', 'service_role', 'preauth_audit']
+    when name like 'audit\_%' or name in ('decisions', 'holds', 'spend', 'windows', 'account', 'balance', 'plan', 'price_table', 'price_tables',
+      'reservation', 'revision', 'verify') then array['preauth_service', 'service_role', 'preauth_audit']
     else array['preauth_service', 'service_role']
   end
 $$;
@@ -980,37 +1229,43 @@ comment on function preauth._audit_timeline(preauth.reservation) is 'A reservati
 -- Text, not json_build_object, which costs three times as much; preauth._hold_line_text says why nothing needs escaping.
 create function preauth._authorization(
   request_id text, account_id text, state text, model text, option_no integer, lines text, expires_at timestamptz,
-  over_limit boolean, replayed boolean, call text, recorded boolean, dry_run boolean) returns json
+  over_limit boolean, replayed boolean, call text, recorded boolean, dry_run boolean,
+  price_table_id bigint, cost jsonb) returns json
 language sql stable
 as $$
   select format('{"request_id": "%s", "account_id": "%s", "decision": "authorized", "state": "%s", "model": %s, "chosen_alternative": %s, '
-      '"price_table_id": null, "lines": [%s], "expires_at": %s, "over_limit": %s, "replayed": %s%s}',
+      '"price_table_id": %s, "lines": [%s], "expires_at": %s, "over_limit": %s, "replayed": %s%s}',
     request_id, account_id, state, coalesce('"' || model || '"', 'null'),
     case when option_no = 0 then 'null' else (option_no - 1)::text end,
-    lines, coalesce('"' || preauth._time(expires_at) || '"', 'null'), over_limit::text, replayed::text,
-    case when dry_run then ', "dry_run": true' when call = 'charge' then ', "recorded": ' || recorded::text else '' end)::json
+    coalesce(price_table_id::text, 'null'), lines, coalesce('"' || preauth._time(expires_at) || '"', 'null'), over_limit::text, replayed::text,
+    case when dry_run then ', "dry_run": true' when call = 'charge' then ', "recorded": ' || recorded::text || coalesce(', "cost": ' || cost::text, '') else '' end)::json
 $$;
-comment on function preauth._authorization(text, text, text, text, integer, text, timestamptz, boolean, boolean, text, boolean, boolean) is
-  'The answer to an authorized request; lines: its lines as JSON text, expires_at null for a charge.';
+comment on function preauth._authorization(text, text, text, text, integer, text, timestamptz, boolean, boolean, text, boolean, boolean, bigint, jsonb) is
+  'The answer to an authorized request; lines: its lines as JSON text, expires_at null for a charge; cost: of a charge that was priced, {unit: {dimension: amount}}.';
 
 -- 040_internal/_balance_window.sql
-create function preauth._balance_window(scope text, zone text, budget preauth.budget, show_level boolean, at timestamptz) returns jsonb
+create function preauth._balance_window(scope text, zone text, budget preauth.budget, counter_id bigint, show_level boolean, at timestamptz) returns jsonb
 language plpgsql stable
 as $$
 declare
   w preauth.budget_window;
   lapsed bigint;
 begin
-  select x.* into w from preauth._current_window(scope, budget.budget_id, at) as c join preauth.budget_window as x on x.window_id = c.window_id;
+  select x.* into w from preauth._current_window(scope, counter_id, at) as c join preauth.budget_window as x on x.window_id = c.window_id;
   if w.window_id is null then
-    w.limit_amount := budget.limit_amount;
-    w.settled := 0;
     w.reserved := 0;
     w.time_zone := zone;
-    if budget.window_policy ->> 'kind' <> 'fixed' then
-      select b.window_key, b.starts_at, b.ends_at into w.window_key, w.starts_at, w.ends_at
-      from preauth._next_window(scope, budget.budget_id, budget.window_policy, zone, at) as b;
+    select b.window_key, b.starts_at, b.ends_at into w.window_key, w.starts_at, w.ends_at
+    from preauth._next_window(scope, counter_id, budget.window_policy, zone, at) as b;
+    select o.limit_amount, o.settled into w.limit_amount, w.settled
+    from preauth._opening(scope, counter_id, budget, zone, w.starts_at, w.ends_at, at) as o;
+    if budget.window_policy ->> 'kind' = 'fixed' then
+      w.window_key := null;
+      w.starts_at := null;
+      w.ends_at := null;
     end if;
+  else
+    w.limit_amount := preauth._limit_at(w, budget, at);
   end if;
   select coalesce(sum(l.amount), 0) into lapsed from preauth.hold_line as l where l.window_id = w.window_id and l.lapses_at <= at;
   return jsonb_build_object(
@@ -1021,17 +1276,62 @@ begin
       'settled', w.settled, 'reserved', w.reserved - lapsed, 'available', w.limit_amount - w.settled - (w.reserved - lapsed)) else '{}' end;
 end
 $$;
-comment on function preauth._balance_window(text, text, preauth.budget, boolean, timestamptz) is
+comment on function preauth._balance_window(text, text, preauth.budget, bigint, boolean, timestamptz) is
   'A budget''s current window as a balance shows it. A fixed window that no spend has started yet has no bounds. A lapsed lease is not held.';
+
+-- 040_internal/_begin_change.sql
+-- One change of an account at a time, and none while its windows are made.
+create function preauth._begin_change(account_ids text[], plan_ids text[], names text[] default null, window_key text default null) returns timestamptz
+language plpgsql
+as $$
+declare
+  at timestamptz;
+begin
+  perform preauth._lock_configuration();
+  perform from preauth.account as a where a.account_id = any (account_ids) order by a.account_id for no key update;
+  at := preauth._now();
+  perform from preauth.budget as b
+  where b.retired_at is null and b.owner in (select o.owner from preauth._owners_of(account_ids, plan_ids) as o)
+  order by b.budget_id
+  for share;
+  perform preauth._lock_windows(array(
+    select distinct k.window_id from unnest(account_ids) as a (account_id) cross join lateral preauth._kindred_windows(a.account_id, plan_ids, names, window_key, at) as k));
+  perform preauth._write_plan_changes(account_ids, at);
+  return at;
+end
+$$;
+comment on function preauth._begin_change(text[], text[], text[], text) is
+  'Locks accounts, the budgets that apply to them or are about to, and their windows, in the one order, for a change; then writes down what time has changed of their plans. plan_ids: plans they may change to; names: of budgets they may get, and window_key of a window of theirs that is to be corrected. The instant from which all is locked.';
+
+-- 040_internal/_budget_at.sql
+create function preauth._budget_at(w preauth.budget_window, at timestamptz) returns preauth.budget
+language plpgsql stable
+as $$
+declare
+  budget preauth.budget;
+  following preauth.budget;
+begin
+  select b.* into strict budget from preauth.budget as b where b.budget_id = w.budget_id;
+  select b.* into following
+  from preauth.account as a
+  join preauth.budget as b on b.owner = 'plan:' || a.next_plan_id and b.name = budget.name and b.retired_at is null
+  where a.account_id = w.account_id and a.plan_changes_at <= at and budget.plan_id is not null and preauth._counts_alike(b, budget);
+  return case when following.budget_id is not null then following else budget end;
+end
+$$;
+comment on function preauth._budget_at(preauth.budget_window, timestamptz) is
+  'The budget that a window counts for at an instant: its own, or the one of the plan that has come by time alone and is not written down yet.';
 
 -- 040_internal/_budget_checks.sql
 create function preauth._budget_checks(body jsonb) returns table (place integer, field text, message text)
 language sql stable
 as $$
   select 0, f.name, 'is not a field of a budget'
-  from jsonb_object_keys(body - array['name', 'unit', 'window', 'limit_amount', 'model', 'enforcement', 'overdraft_amount', 'overage', 'on_expiry']) as f (name)
+  from jsonb_object_keys(body - array['name', 'unit', 'window', 'limit_amount', 'model', 'enforcement', 'overdraft_amount', 'overage', 'on_expiry', 'rollover']) as f (name)
   union all
   select 1, f.name, 'is required' from unnest(array['name', 'unit', 'window', 'limit_amount']) as f (name) where not body ? f.name
+  union all
+  select 2, r.field, r.message from preauth._rollover_checks(body) as r
   union all
   values
     (2, 'name', case when body ? 'name' and (jsonb_typeof(body -> 'name') <> 'string' or not preauth._is_name(body ->> 'name', 64) or body ->> 'name' = 'max_open_holds')
@@ -1075,24 +1375,44 @@ as $$
   select jsonb_build_object('name', budget.name, 'unit', budget.unit, 'window', budget.window_policy, 'limit_amount', budget.limit_amount,
     'model', budget.model, 'enforcement', budget.enforcement, 'overdraft_amount', budget.overdraft_amount,
     'overage', budget.overage, 'on_expiry', budget.on_expiry)
+    || case when budget.rollover is not null then jsonb_build_object('rollover', budget.rollover) else '{}' end
 $$;
 comment on function preauth._budget_json(preauth.budget) is 'A budget as it is put and read.';
 
--- 040_internal/_budgets_of.sql
-create function preauth._budgets_of(path text[])
-returns table (step bigint, scope text, depth integer, zone text, budget preauth.budget)
+-- 040_internal/_budget_row.sql
+create function preauth._budget_row(plan_id text, account_id text, body jsonb) returns preauth.budget
 language sql stable
 as $$
-  select step.ordinality, holder.account_id, cardinality(holder.path), holder.time_zone, b
+  select b from jsonb_populate_record(null::preauth.budget, jsonb_build_object(
+    'plan_id', plan_id, 'account_id', account_id, 'name', body -> 'name', 'unit', body -> 'unit', 'window_policy', preauth._window_policy(body -> 'window'),
+    'limit_amount', body -> 'limit_amount', 'model', body -> 'model', 'enforcement', coalesce(body ->> 'enforcement', 'hard'),
+    'overdraft_amount', coalesce((body ->> 'overdraft_amount')::bigint, 0), 'overage', coalesce(body ->> 'overage', 'charge'),
+    'on_expiry', coalesce(body ->> 'on_expiry', 'keep'), 'rollover', preauth._rollover(body -> 'rollover'))) as b
+$$;
+comment on function preauth._budget_row(text, text, jsonb) is 'The row that a well-formed budget asks for, with its defaults written out: all but its id and its times.';
+
+-- 040_internal/_budgets_of.sql
+-- Where a plan has changed by time alone and nobody has written that down yet, the new plan's budgets count on the windows of the old plan's
+-- that are alike.
+create function preauth._budgets_of(path text[], at timestamptz)
+returns table (step bigint, scope text, depth integer, zone text, budget preauth.budget, counter_id bigint)
+language sql stable
+as $$
+  select step.ordinality, holder.account_id, cardinality(holder.path), holder.time_zone, b,
+    case when holder.plan_changes_at <= at and b.plan_id is not null then coalesce((
+      select former.budget_id from preauth.budget as former
+      where former.owner = 'plan:' || holder.plan_id and former.name = b.name and former.retired_at is null and preauth._counts_alike(former, b)), b.budget_id)
+    else b.budget_id end
   from unnest(path) with ordinality as step (account_id, ordinality)
   join preauth.account as holder on holder.account_id = step.account_id
   join preauth.budget as b
-    on b.owner in ('account:' || holder.account_id, 'plan:' || holder.plan_id) and b.retired_at is null
+    on b.owner in ('account:' || holder.account_id, 'plan:' || preauth._plan_at(holder, at)) and b.retired_at is null
   where not (b.plan_id is not null and exists (
     select from preauth.budget as own
     where own.owner = 'account:' || holder.account_id and own.name = b.name and own.retired_at is null))
 $$;
-comment on function preauth._budgets_of(text[]) is 'The live budgets of the accounts on a path: their own, and their plans'' but for those replaced by an own budget of the same name.';
+comment on function preauth._budgets_of(text[], timestamptz) is
+  'The live budgets of the accounts on a path: their own, and their plans'' but for those replaced by an own budget of the same name. counter_id: the budget on whose windows it counts.';
 
 -- 040_internal/_calendar_bounds.sql
 create function preauth._calendar_bounds(policy jsonb, zone text, at timestamptz, out window_key text, out starts_at timestamptz, out ends_at timestamptz)
@@ -1163,6 +1483,35 @@ as $$ select case when overdraft_amount is null then preauth._most_counted() els
 comment on function preauth._capacity(bigint, bigint) is
   'The most that settled + reserved may reach by a decision, in the budget''s unit: preauth._most_counted() where the limit is null or the budget only observes (no overdraft_amount).';
 
+-- 040_internal/_carried_over.sql
+create function preauth._carried_over(scope text, counter_id bigint, budget preauth.budget, zone text, starts_at timestamptz) returns bigint
+language plpgsql stable
+as $$
+declare
+  most constant bigint := (budget.rollover ->> 'max')::bigint;
+  previous preauth.budget_window;
+  carried bigint;
+  passed timestamptz;
+begin
+  select w.* into previous from preauth.budget_window as w
+  where w.account_id = scope and w.budget_id = counter_id and w.ends_at <= _carried_over.starts_at
+  order by w.starts_at desc limit 1;
+  if previous.limit_amount is null or budget.limit_amount is null then
+    return 0;
+  end if;
+  carried := preauth._left_over(previous, budget.rollover);
+  passed := previous.ends_at;
+  -- a period in which nothing was spent has no window, and leaves its whole limit
+  while passed < starts_at and carried < most and budget.limit_amount > 0 and budget.window_policy ->> 'kind' <> 'fixed' loop
+    carried := least(carried + budget.limit_amount, most);
+    select b.ends_at into passed from preauth._window_bounds(budget.window_policy, zone, passed) as b;
+  end loop;
+  return carried;
+end
+$$;
+comment on function preauth._carried_over(text, bigint, preauth.budget, text, timestamptz) is
+  'What the windows before one that starts at an instant leave to it, in the budget''s unit: positive what is left, negative what was overspent.';
+
 -- 040_internal/_change_body_errors.sql
 create function preauth._change_body_errors(body jsonb) returns jsonb
 language sql stable
@@ -1192,22 +1541,25 @@ declare
   at timestamptz := preauth._now();
 begin
   with changed as (
-    select w.window_id, w.account_id, w.limit_amount as before
+    select w.window_id, w.account_id, w.limit_amount as before, preauth._limit_with(w, _change_limits.limit_amount) as after
     from preauth._lock_windows(array(
       select c.window_id from preauth.budget_window as c
-      where c.budget_id = _change_limits.budget_id and c.ends_at > at and c.limit_amount is distinct from _change_limits.limit_amount)) as w
+      where c.budget_id = _change_limits.budget_id and c.ends_at > at
+        and c.limit_amount is distinct from preauth._limit_with(c, _change_limits.limit_amount))) as w
+    where w.budget_id = _change_limits.budget_id
   ), noted as (
     insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
     select c.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', c.window_id,
-      jsonb_build_object('before', c.before, 'after', _change_limits.limit_amount), at, coalesce(actor, session_user), reason
+      jsonb_build_object('before', c.before, 'after', c.after), at, coalesce(actor, session_user), reason
     from changed as c
   )
-  update preauth.budget_window as w set limit_amount = _change_limits.limit_amount
+  update preauth.budget_window as w set limit_amount = c.after
   from changed as c
   where w.window_id = c.window_id;
 end
 $$;
-comment on function preauth._change_limits(bigint, bigint, text, text) is 'Gives a budget''s current windows a new limit, each with a usage event. What is spent and held stays: available may become negative.';
+comment on function preauth._change_limits(bigint, bigint, text, text) is
+  'Gives a budget''s current windows a new limit (on top of what rolled over and is raised), each with a usage event. What is spent and held stays: available may become negative.';
 
 -- 040_internal/_change_overdraft.sql
 create function preauth._change_overdraft(budget_id bigint, overdraft_amount bigint) returns void
@@ -1225,6 +1577,20 @@ end
 $$;
 comment on function preauth._change_overdraft(bigint, bigint) is 'Lets the current windows of a budget be overdrawn as far as it may be now, in its unit; null: they only observe.';
 
+-- 040_internal/_change_plan.sql
+create function preauth._change_plan(account_id text, plan_id text, apply text, at timestamptz, actor text, reason text) returns void
+language plpgsql
+as $$
+begin
+  update preauth.account as a
+  set plan_id = _change_plan.plan_id, next_plan_id = null, plan_changes_at = null, plan_change_reason = null
+  where a.account_id = _change_plan.account_id;
+  perform preauth._take_up(account_id, apply, at, actor, reason);
+end
+$$;
+comment on function preauth._change_plan(text, text, text, timestamptz, text, text) is
+  'Puts a locked account under another plan at once (null: none); a change that was scheduled is forgotten. apply next_window: the windows that are taken up keep their limits.';
+
 -- 040_internal/_choice_errors.sql
 create function preauth._choice_errors(field text, value text, choices text[]) returns jsonb
 language sql stable
@@ -1236,16 +1602,8 @@ comment on function preauth._choice_errors(text, text, text[]) is 'What is wrong
 -- 040_internal/_chosen_amounts.sql
 create function preauth._chosen_amounts(r preauth.reservation) returns jsonb
 language sql stable
-as $$ select case when r.option_no = 0 then r.body else r.body -> 'alternatives' -> (r.option_no - 1) end -> 'amounts' $$;
-comment on function preauth._chosen_amounts(preauth.reservation) is '{unit: ceiling} of the option that was authorized.';
-
--- 040_internal/_chosen_model.sql
-create function preauth._chosen_model(body jsonb, option_no smallint) returns text
-language sql stable
-as $$
-  select case when option_no = 0 then body ->> 'model' else coalesce(body -> 'alternatives' -> (option_no - 1) ->> 'model', body ->> 'model') end
-$$;
-comment on function preauth._chosen_model(jsonb, smallint) is 'The model of a request''s option: 0 is the request itself, k its k-th alternative.';
+as $$ select coalesce(r.ceilings, preauth._option_amounts(r.body, r.option_no)) $$;
+comment on function preauth._chosen_amounts(preauth.reservation) is '{unit: ceiling} of the option that was authorized: worked out, or as it was told.';
 
 -- 040_internal/_claimed_account.sql
 create function preauth._claimed_account() returns text
@@ -1323,27 +1681,174 @@ $$;
 comment on function preauth._close_unused_accounts(text[], preauth._ask[], preauth._ruling[]) is
   'Takes back the accounts (and their windows) that this batch has made and none of whose requests was decided: a refusal writes nothing.';
 
+-- 040_internal/_correct.sql
+create function preauth._correct(call text, account_id text, body jsonb, actor text) returns jsonb
+language plpgsql
+as $$
+declare
+  errors jsonb := preauth._correction_errors(call, body);
+  request constant jsonb := jsonb_strip_nulls(body) || jsonb_build_object('call', call);
+  earlier preauth.correction;
+  at timestamptz;
+  target preauth.budget_window;
+  amount bigint;
+begin
+  if errors <> '[]' then
+    return preauth._malformed(errors);
+  end if;
+  at := preauth._begin_change(array[account_id], null, array[body ->> 'budget'], body ->> 'window');
+  if not exists (select from preauth.account as a where a.account_id = _correct.account_id) then
+    return preauth._problem('account_unknown', format('Account %s is not known.', account_id));
+  end if;
+  select c.* into earlier from preauth.correction as c
+  where c.account_id = _correct.account_id and c.idempotency_key = _correct.body ->> 'idempotency_key';
+  if earlier.body is not null then
+    return case when earlier.body = request then earlier.reply || '{"replayed": true}' else preauth._problem('request_id_conflict',
+      format('Correction %s of account %s was another one; nothing was changed.', body ->> 'idempotency_key', account_id),
+      jsonb_build_object('account_id', account_id, 'idempotency_key', body ->> 'idempotency_key')) end;
+  end if;
+  select w.* into target from preauth._lock_windows(array[preauth._window_to_correct(account_id, body ->> 'budget', body ->> 'window', at)]) as w;
+  if target.window_id is null then
+    return preauth._no_window_to_correct(account_id, body);
+  end if;
+  amount := case call when 'reset' then -target.settled else (body ->> 'amount')::bigint end;
+  if abs(target.settled + amount) > preauth._most_counted() then
+    return preauth._problem('amount_out_of_range', format('The window would pass %s.', preauth._most_counted()));
+  end if;
+  return preauth._write_correction(target, amount, request, at, actor);
+end
+$$;
+comment on function preauth._correct(text, text, jsonb, text) is
+  'Corrects what a window counts as settled, by an adjustment event: call adjust by the amount given, call reset to nothing. Settled lines and earlier events stay. The same idempotency_key again answers as before and moves nothing.';
+
+-- 040_internal/_correct_settled.sql
+create function preauth._correct_settled(window_id bigint, amount bigint, at timestamptz) returns preauth.budget_window
+language plpgsql
+as $$
+declare
+  w preauth.budget_window;
+begin
+  update preauth.budget_window as x set settled = x.settled + amount where x.window_id = _correct_settled.window_id returning x.* into w;
+  return w;
+end
+$$;
+comment on function preauth._correct_settled(bigint, bigint, timestamptz) is
+  'Moves what a locked window counts as settled by an adjustment''s signed amount, in the budget''s unit; the window after. The usage event of the same instant is its caller''s.';
+
+-- 040_internal/_correction_errors.sql
+create function preauth._correction_errors(call text, body jsonb) returns jsonb
+language sql stable
+as $$
+  select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
+    select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.place, c.field), '[]') from (
+      select 0, f.name, 'is not a field of ' || case call when 'reset' then 'a reset' else 'an adjustment' end
+      from jsonb_object_keys(body - array['budget', 'window', 'reason', 'idempotency_key'] - case call when 'adjust' then 'amount' else '' end) as f (name)
+      union all
+      select 1, f.name, 'is required'
+      from unnest(array['budget', 'reason'] || case call when 'adjust' then array['amount', 'idempotency_key'] else '{}' end) as f (name)
+      where body ->> f.name is null
+      union all
+      values
+        (2, 'budget', case when body ->> 'budget' is not null and not coalesce(jsonb_typeof(body -> 'budget') = 'string' and preauth._is_name(body ->> 'budget', 64), false)
+          then 'must be a budget''s name' end),
+        (2, 'amount', case when body ->> 'amount' is not null and not preauth._is_signed_amount(body -> 'amount')
+          then 'must be a whole number from -9007199254740991 to 9007199254740991, and not 0' end),
+        (2, 'window', case when body ->> 'window' is not null and not preauth._is_line(body -> 'window', 64) then 'must be a window''s key, such as 2026-09' end),
+        (2, 'reason', case when body ->> 'reason' is not null then preauth._value_error('text', body -> 'reason') end),
+        (2, 'idempotency_key', case when body ->> 'idempotency_key' is not null then preauth._value_error('id', body -> 'idempotency_key') end)
+    ) as c (place, field, message)
+    where c.message is not null) end
+$$;
+comment on function preauth._correction_errors(text, jsonb) is 'What is wrong with an adjustment (adjust) or a reset, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_cost_of.sql
+create function preauth._cost_of(tariffs preauth._tariff[], counts jsonb, is_ceiling boolean, told jsonb) returns jsonb
+language plpgsql stable
+as $$
+declare
+  cost jsonb;
+begin
+  for t in 1 .. cardinality(tariffs) loop
+    if told is null or not told ? tariffs[t].unit then
+      cost := coalesce(cost, '{}') || jsonb_build_object(tariffs[t].unit, preauth._shares(tariffs[t], counts, is_ceiling));
+    end if;
+  end loop;
+  return cost;
+end
+$$;
+comment on function preauth._cost_of(preauth._tariff[], jsonb, boolean, jsonb) is
+  '{unit: {dimension: amount}} of well-priced counts in the units that the caller did not tell; null where there is none.';
+
+-- 040_internal/_counts_alike.sql
+create function preauth._counts_alike(one preauth.budget, other preauth.budget) returns boolean
+language sql stable
+as $$ select (one.name, one.unit, one.window_policy, one.model) is not distinct from (other.name, other.unit, other.window_policy, other.model) $$;
+comment on function preauth._counts_alike(preauth.budget, preauth.budget) is
+  'Whether two budgets count the same: name, unit, window and model are equal. Then one may take up the windows of the other.';
+
+-- 040_internal/_counts_errors.sql
+create function preauth._counts_errors(path text, value jsonb, are_bounds boolean) returns jsonb
+language plpgsql stable
+as $$
+begin
+  if jsonb_typeof(value) <> 'object' then
+    return preauth._error(path, 'must be an object {dimension: count}');
+  end if;
+  if (select count(*) from jsonb_object_keys(value)) not between 1 and 32 then
+    return preauth._error(path, 'must name 1 to 32 dimensions');
+  end if;
+  return (
+    select jsonb_agg(e.error order by e.error ->> 'path')
+    from jsonb_each(value) as c (dimension, count)
+    cross join lateral (
+      select case
+        when not preauth._is_unit(c.dimension) then preauth._error(path || '.' || c.dimension, 'is no dimension: 1 to 32 characters, a-z first, then a-z 0-9 _')
+        when not are_bounds and c.dimension in ('prompt_tokens', 'completion_tokens')
+          then preauth._error(path || '.' || c.dimension, 'is a bound for any kind: say how many of which dimension there were')
+        when not preauth._is_amount(c.count) then preauth._error(path || '.' || c.dimension, 'must be a whole number from 0 to 9007199254740991')
+      end -> 0
+    ) as e (error)
+    where e.error is not null
+  );
+end
+$$;
+comment on function preauth._counts_errors(text, jsonb, boolean) is 'What is wrong with max_usage (are_bounds) or usage, {dimension: count}, as [{path, message}]; null when nothing is.';
+
+-- 040_internal/_counts_only.sql
+create function preauth._counts_only(path text[]) returns boolean
+language sql stable
+as $$
+  select coalesce((
+    select p.unpriced = 'count_only'
+    from preauth.account as a
+    join preauth.plan as p on p.plan_id = a.plan_id
+    where a.account_id = any (path)
+    order by cardinality(a.path) desc limit 1), false)
+$$;
+comment on function preauth._counts_only(text[]) is 'Whether what has no price is counted in tokens and requests alone: as the plan of the account says, or of the nearest above it that has one.';
+
 -- 040_internal/_current_headers.sql
 create function preauth._current_headers(account_id text, model text, at timestamptz) returns json
 language sql stable
 as $$
-  select preauth._rate_limit_headers((b.budget).name, w.limit_amount, w.limit_amount - w.settled - w.reserved, w.starts_at, w.ends_at, at)
-  from preauth._applicable_budgets(array[account_id], model) as b
-  cross join lateral preauth._current_window(b.scope, (b.budget).budget_id, at) as current
+  select preauth._rate_limit_headers((b.budget).name, l.limit_amount, l.limit_amount - w.settled - w.reserved, w.starts_at, w.ends_at, at)
+  from preauth._applicable_budgets(array[account_id], model, at) as b
+  cross join lateral preauth._current_window(b.scope, b.counter_id, at) as current
   join preauth.budget_window as w on w.window_id = current.window_id
-  where w.limit_amount is not null
-  order by (w.limit_amount - w.settled - w.reserved)::numeric / greatest(w.limit_amount, 1), (b.budget).name
+  cross join lateral (select preauth._limit_at(w, b.budget, at)) as l (limit_amount)
+  where l.limit_amount is not null
+  order by (l.limit_amount - w.settled - w.reserved)::numeric / greatest(l.limit_amount, 1), (b.budget).name
   limit 1
 $$;
 comment on function preauth._current_headers(text, text, timestamptz) is 'The rate limit headers of the account''s own tightest budget as it stands now, for replays.';
 
 -- 040_internal/_current_window.sql
-create function preauth._current_window(scope text, budget_id bigint, at timestamptz) returns table (window_id bigint, starts_at timestamptz, ends_at timestamptz)
+create function preauth._current_window(scope text, budget_id bigint, at timestamptz) returns table (window_id bigint, starts_at timestamptz, ends_at timestamptz, raised_until timestamptz)
 language sql stable
 as $$
-  select w.window_id, w.starts_at, w.ends_at
+  select w.window_id, w.starts_at, w.ends_at, w.raised_until
   from (
-    select x.window_id, x.starts_at, x.ends_at
+    select x.window_id, x.starts_at, x.ends_at, x.raised_until
     from preauth.budget_window as x
     where x.account_id = scope and x.budget_id = _current_window.budget_id and x.starts_at <= at
     order by x.starts_at desc
@@ -1361,7 +1866,7 @@ comment on function preauth._cursor(timestamptz, text, text) is 'Where a page en
 
 -- 040_internal/_decide.sql
 create function preauth._decide(
-  asks preauth._ask[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], at timestamptz,
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], at timestamptz,
   inout reserved bigint[], out rulings preauth._ruling[], out lines preauth._line[])
 language plpgsql
 as $$
@@ -1374,6 +1879,7 @@ declare
   wanted bigint[];
   ruling preauth._ruling;
   first_ruling preauth._ruling;
+  problem jsonb;
   short integer;
   gone record;
 begin
@@ -1389,10 +1895,16 @@ begin
       ruling := row(n, preauth._prior_verdict(asks[n], route, n = any (known) or asks[n].twin and preauth._is_decided(n, asks, rulings)),
         option_no, null, null, null, null, null, null);
       if ruling.verdict is null then
-        wanted := preauth._wanted(route, places, preauth._option_amounts(asks[n].body, option_no));
+        wanted := preauth._wanted(route, places, case
+          when quote_of[n] is null then preauth._option_amounts(asks[n].body, option_no) else quotes[quote_of[n] + option_no].amounts end);
         if not preauth._is_record(asks[n].body) then
           ruling.detail := preauth._missing_unit(route, wanted);
           ruling.verdict := case when ruling.detail is not null then 'amount_missing' when num_nonnulls(variadic wanted) = 0 then 'no_budget' end;
+          if quotes[quote_of[n] + option_no].problems <> '{}' then
+            problem := preauth._quote_problem(quotes[quote_of[n] + option_no].problems, route, wanted, ruling.detail);
+            ruling.verdict := coalesce(problem ->> 'code', ruling.verdict);
+            ruling.detail := coalesce(problem::text, ruling.detail);
+          end if;
         end if;
       end if;
       if ruling.verdict is null then
@@ -1426,7 +1938,7 @@ begin
   end loop;
 end
 $$;
-comment on function preauth._decide(preauth._ask[], preauth._route[], integer[], preauth._slot[], bigint[], timestamptz, bigint[]) is
+comment on function preauth._decide(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], timestamptz, bigint[]) is
   'Decides the items in their order against locked slots: each holds on every budget that applies or on none; its first option that fits is authorized. reserved: the slots'' reserved amounts before, and after.';
 
 -- 040_internal/_decided.sql
@@ -1479,7 +1991,7 @@ $$;
 comment on function preauth._decision_json(preauth.reservation, timestamptz) is 'A reservation as a list shows it: what was asked, decided and settled. For a denial the reason and what could not cover it, but no fill level.';
 
 -- 040_internal/_denial.sql
-create function preauth._denial(ruling preauth._ruling, slot preauth._slot, fits_at timestamptz, at timestamptz) returns jsonb
+create function preauth._denial(ruling preauth._ruling, slot preauth._slot, fits_at timestamptz, affordable jsonb, at timestamptz) returns jsonb
 language sql stable
 as $$
   select jsonb_build_object(
@@ -1493,9 +2005,10 @@ as $$
     'available', ruling.available,
     'settled', slot.settled,
     'retry_after_ms', case when ruling.verdict <> 'exceeds_limit' then ceil(extract(epoch from fits_at - at) * 1000)::bigint end,
-    'resets_at', preauth._time(slot.ends_at))
+    'resets_at', preauth._time(slot.ends_at),
+    'affordable', affordable)
 $$;
-comment on function preauth._denial(preauth._ruling, preauth._slot, timestamptz, timestamptz) is 'A denial with the figures that prove it, as it is recorded.';
+comment on function preauth._denial(preauth._ruling, preauth._slot, timestamptz, jsonb, timestamptz) is 'A denial with the figures that prove it, as it is recorded.';
 
 -- 040_internal/_denial_body.sql
 create function preauth._denial_body(request_id text, account_id text, denial jsonb, replayed boolean) returns jsonb
@@ -1510,7 +2023,7 @@ as $$
       'account_id', account_id,
       'decision', 'denied',
       'replayed', replayed)
-    || (denial - 'settled' - case when denial ->> 'scope' is distinct from account_id then 'available' else '' end)
+    || (denial - 'settled' - case when denial ->> 'scope' is distinct from account_id then array['available', 'affordable'] else array[]::text[] end)
 $$;
 comment on function preauth._denial_body(text, text, jsonb, boolean) is 'The body of a denial; the fill level of a shared scope is left out.';
 
@@ -1557,11 +2070,77 @@ as $$
 $$;
 comment on function preauth._denied_window(preauth.reservation) is 'The window that could not cover a denied request; null where the reason is no window''s.';
 
+-- 040_internal/_dimension_rank.sql
+create function preauth._dimension_rank(dimension text) returns integer
+language sql immutable
+as $$
+  select coalesce(array_position(
+    array['requests', 'input_tokens', 'output_tokens', 'prompt_tokens', 'completion_tokens', 'cached_input_tokens', 'reasoning_tokens'], dimension), 8)
+$$;
+comment on function preauth._dimension_rank(text) is 'Requests first, for they count even where nobody counts them, then the usual dimensions: so a price is worked out in a few steps.';
+
+-- 040_internal/_dimension_side.sql
+create function preauth._dimension_side(dimension text) returns text
+language sql immutable
+as $$
+  select case
+    when dimension in (
+      'input_tokens', 'cached_input_tokens', 'cache_write_tokens', 'cache_write_1h_tokens', 'input_audio_tokens', 'cached_input_audio_tokens',
+      'input_image_tokens', 'cached_input_image_tokens', 'input_video_tokens', 'cached_input_video_tokens') then 'input'
+    when dimension in (
+      'output_tokens', 'reasoning_tokens', 'output_audio_tokens', 'output_image_tokens', 'output_video_tokens', 'citation_tokens') then 'output'
+    when dimension in (
+      'requests', 'web_searches', 'web_fetches', 'file_searches', 'map_queries', 'storage_searches', 'social_searches', 'rerank_searches',
+      'code_sessions', 'code_executions', 'tool_calls', 'images', 'input_images', 'output_images', 'input_pixels', 'input_characters',
+      'output_characters', 'input_text_messages', 'audio_seconds', 'input_audio_seconds', 'output_audio_seconds', 'input_video_seconds',
+      'output_video_seconds', 'pages', 'annotated_pages', 'input_document_pages', 'input_annotated_document_pages', 'gpu_seconds') then 'other'
+  end
+$$;
+comment on function preauth._dimension_side(text) is 'Whether a dimension that a price table may name is input (counts towards tiers and prompt_tokens), output or other; null: there is no such dimension.';
+
+-- 040_internal/_end_raises.sql
+create function preauth._end_raises(max_count integer, at timestamptz) returns integer
+language plpgsql
+as $$
+declare
+  ended bigint[];
+begin
+  with over as (
+    select w.window_id, w.account_id, w.limit_amount, w.raised
+    from preauth._lock_windows(array(
+      select r.window_id from preauth.budget_window as r where r.raised_until <= at order by r.raised_until limit max_count)) as w
+    where w.raised_until <= at
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select o.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', o.window_id,
+      jsonb_build_object('before', o.limit_amount, 'after', o.limit_amount - o.raised), at, 'schedule', 'the raise has ended'
+    from over as o
+  ), lowered as (
+    update preauth.budget_window as w set limit_amount = w.limit_amount - w.raised, raised = 0, raised_until = null
+    from over as o where w.window_id = o.window_id
+    returning w.window_id
+  )
+  select array_agg(l.window_id) into ended from lowered as l;
+  return coalesce(cardinality(ended), 0);
+end
+$$;
+comment on function preauth._end_raises(integer, timestamptz) is 'Writes down that raises have ended: at most so many windows; how many.';
+
 -- 040_internal/_error.sql
 create function preauth._error(path text, message text) returns jsonb
 language sql stable
 as $$ select jsonb_build_array(jsonb_build_object('path', path, 'message', message)) $$;
 comment on function preauth._error(text, text) is 'One entry of a malformed request''s errors.';
+
+-- 040_internal/_exact.sql
+create function preauth._exact(tariff preauth._tariff, counts jsonb, tier integer, is_ceiling boolean) returns numeric
+language sql stable
+as $$
+  select coalesce(sum(coalesce((counts -> d.dimension)::numeric, case when d.dimension = 'requests' then 1 end)
+    * case when is_ceiling then tariff.bounds[tier][d.place] else tariff.rates[tier][d.place] end), 0)
+  from unnest(tariff.dimensions) with ordinality as d (dimension, place)
+$$;
+comment on function preauth._exact(preauth._tariff, jsonb, integer, boolean) is 'The cost of counts in a tier times the tariff''s scale: a whole number, not rounded yet.';
 
 -- 040_internal/_exception_json.sql
 create function preauth._exception_json(e preauth.usage_event) returns jsonb
@@ -1686,11 +2265,14 @@ declare
 begin
   case
     when kind is null then
-      return preauth._error(field, 'is not a field of ' || call);
+      return preauth._error(field, case when call = 'settle' and field = 'provider_usage'
+        then 'is read by the REST service; in SQL say usage {dimension: count}' else 'is not a field of ' || call end);
     when value = 'null' then
       return case when field = any (preauth._required_fields(call)) then preauth._error(field, 'must not be null') end;
     when kind = 'amounts' then
       return preauth._amounts_errors(field, value);
+    when kind in ('bounds', 'counts') then
+      return preauth._counts_errors(field, value, kind = 'bounds');
     when kind = 'labels' then
       return preauth._labels_errors(field, value);
     when kind = 'alternatives' then
@@ -1711,6 +2293,8 @@ as $$
     when 'request_id' then 'id'
     when 'account_id' then 'id'
     when 'amounts' then case when call in ('reserve', 'charge', 'settle', 'resolve') then 'amounts' end
+    when 'max_usage' then case when call in ('reserve', 'charge') then 'bounds' end
+    when 'usage' then case when call in ('charge', 'settle', 'resolve') then 'counts' end
     when 'model' then case when call in ('reserve', 'charge') then 'id' end
     when 'session_id' then case when call in ('reserve', 'charge') then 'id' end
     when 'labels' then case when call in ('reserve', 'charge') then 'labels' end
@@ -1725,6 +2309,25 @@ as $$
   end
 $$;
 comment on function preauth._field_kind(text, text) is 'What kind of value a call''s field takes; null: the call has no such field.';
+
+-- 040_internal/_figures_json.sql
+create function preauth._figures_json(w preauth.budget_window, budget preauth.budget, at timestamptz) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object('limit', l.limit_amount, 'settled', w.settled, 'reserved', w.reserved, 'available', l.limit_amount - w.settled - w.reserved)
+  from (select preauth._limit_at(w, budget, at)) as l (limit_amount)
+$$;
+comment on function preauth._figures_json(preauth.budget_window, preauth.budget, timestamptz) is 'What a window says, in the budget''s unit.';
+
+-- 040_internal/_first_counted.sql
+create function preauth._first_counted(counts jsonb) returns text
+language plpgsql stable
+as $$
+begin
+  return (select min(c.key) from jsonb_each(counts) as c where c.value <> '0');
+end
+$$;
+comment on function preauth._first_counted(jsonb) is 'The first dimension of which there is any; null where all are 0.';
 
 -- 040_internal/_first_instant_from.sql
 create function preauth._first_instant_from(local_time timestamp, zone text, low timestamptz, high timestamptz) returns timestamptz
@@ -1804,41 +2407,9 @@ end
 $$;
 comment on function preauth._for_models(preauth._route[], text[]) is 'The routes, each with only the budgets that count its model.';
 
--- 040_internal/_forget.sql
-create function preauth._forget(account_id text, pseudonym text) returns void
-language plpgsql
-as $$
-declare
-  statement text;
-begin
-  update preauth.reservation as r
-  set body = r.body - array['labels', 'session_id']
-  where r.account_id || '' = _forget.account_id and r.body ?| array['labels', 'session_id'];
-  update preauth.usage_event as u set provider_request_id = null
-  where u.account_id = _forget.account_id and u.provider_request_id is not null;
-  delete from preauth.route as r where _forget.account_id = any (r.path);
-  insert into preauth.account
-  select (jsonb_populate_record(a, jsonb_build_object('account_id', pseudonym, 'path', array_replace(a.path, _forget.account_id, pseudonym)))).*
-  from preauth.account as a where a.account_id = _forget.account_id;
-  update preauth.account as a
-  set path = array_replace(a.path, _forget.account_id, pseudonym), parent_id = case a.parent_id when _forget.account_id then pseudonym else a.parent_id end
-  where a.path @> array[_forget.account_id] and a.account_id <> _forget.account_id;
-  for statement in select * from preauth._rename_statements() loop
-    execute statement using _forget.account_id, pseudonym;
-  end loop;
-  update preauth.change_log as c
-  set subject_id = case
-    when c.subject_id = _forget.account_id then pseudonym
-    else 'account:' || pseudonym || substr(c.subject_id, length('account:' || _forget.account_id) + 1) end
-  where c.subject_id = _forget.account_id or starts_with(c.subject_id, 'account:' || _forget.account_id || '/');
-  delete from preauth.account as a where a.account_id = _forget.account_id;
-end
-$$;
-comment on function preauth._forget(text, text) is 'Gives an account another name everywhere. Its windows are locked, and it holds nothing.';
-
 -- 040_internal/_fresh_authorization.sql
 create function preauth._fresh_authorization(
-  ask preauth._ask, ruling preauth._ruling, route preauth._route, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, at timestamptz)
+  ask preauth._ask, ruling preauth._ruling, quote preauth._quote, route preauth._route, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, at timestamptz)
 returns preauth._answer
 language plpgsql stable
 as $$
@@ -1866,10 +2437,11 @@ begin
   return row(ask.n, 200, headers, preauth._authorization(
     ask.request_id, ask.account_id, case ask.call when 'charge' then 'settled' else 'authorized' end,
     preauth._option_model(ask.body, ruling.option_no), ruling.option_no, texts, preauth._expiry(ask, at), over_limit, false,
-    ask.call, preauth._is_record(ask.body), ask.dry_run), route.path[cardinality(route.path)])::preauth._answer;
+    ask.call, preauth._is_record(ask.body), ask.dry_run, quote.price_table_ids[1],
+    case when ask.call = 'charge' and quote.price_table_ids is not null then preauth._held_cost(ask.body, 0, quote.price_table_ids) end), route.path[cardinality(route.path)])::preauth._answer;
 end
 $$;
-comment on function preauth._fresh_authorization(preauth._ask, preauth._ruling, preauth._route, preauth._slot[], preauth._line[], integer, integer, timestamptz) is
+comment on function preauth._fresh_authorization(preauth._ask, preauth._ruling, preauth._quote, preauth._route, preauth._slot[], preauth._line[], integer, integer, timestamptz) is
   'The answer to an item that was authorized just now, with the rate limit headers of the account''s own budget with the smallest share left.';
 
 -- 040_internal/_fresh_denial.sql
@@ -1990,6 +2562,14 @@ begin
 end
 $$;
 comment on function preauth._held(preauth._ask[]) is 'The reservation of each ask, in their order.';
+
+-- 040_internal/_held_cost.sql
+create function preauth._held_cost(body jsonb, option_no integer, price_table_ids bigint[]) returns jsonb
+language sql stable
+as $$
+  select preauth._cost_of(preauth._tariffs_of(price_table_ids), preauth._option_counts(body, option_no), not body ? 'usage', preauth._option_amounts(body, option_no))
+$$;
+comment on function preauth._held_cost(jsonb, integer, bigint[]) is 'What an option was held for by dimension, {unit: {dimension: amount}}: of a charge''s usage, else of max_usage; null where it was not priced.';
 
 -- 040_internal/_held_then.sql
 create function preauth._held_then(candidates preauth.reservation[], window_id bigint, at timestamptz, available bigint)
@@ -2158,8 +2738,36 @@ $$;
 comment on function preauth._holds_at(preauth.budget_window, timestamptz, bigint, bigint, integer) is
   'The holds that were open on a window at an instant at which reserved was held and available was left, in its budget''s unit: until they are all of it, or max_count, or more than 20000 reservations were looked at.';
 
+-- 040_internal/_insert_price_table.sql
+create function preauth._insert_price_table(body jsonb, name text, unit text, effective_from timestamptz, tiers jsonb, actor text) returns preauth.price_table
+language sql
+as $$
+  with scale as materialized (
+    select preauth._scale_of(tiers) as scale
+  ), numerators as materialized (
+    select n.* from scale as s cross join lateral preauth._numerators_of(tiers, unit, s.scale) as n
+  ), rows as (
+    select n.tier,
+      array_agg(n.dimension order by preauth._dimension_rank(n.dimension), n.dimension) as dimensions,
+      array_agg(n.rate order by preauth._dimension_rank(n.dimension), n.dimension) as rates,
+      array_agg(n.bound order by preauth._dimension_rank(n.dimension), n.dimension) as bounds
+    from numerators as n group by n.tier
+  )
+  insert into preauth.price_table
+    (name, model, variant, unit, effective_from, tiers, scale, dimensions, thresholds, rates, bounds, required, source, published_at, published_by)
+  select name, body ->> 'model', body ->> 'variant', unit, effective_from, tiers, (select s.scale from scale as s),
+    (select r.dimensions from rows as r where r.tier = 1),
+    array(select (t.tier ->> 'above_input_tokens')::bigint from jsonb_array_elements(tiers) with ordinality as t (tier, place) order by t.place),
+    (select array_agg(r.rates order by r.tier) from rows as r), (select array_agg(r.bounds order by r.tier) from rows as r),
+    preauth._required_of(tiers), body ->> 'source', preauth._now(), coalesce(actor, session_user)
+  returning price_table.*
+$$;
+comment on function preauth._insert_price_table(jsonb, text, text, timestamptz, jsonb, text) is 'Writes a price table with its rates worked out.';
+
 -- 040_internal/_insert_reservations.sql
-create function preauth._insert_reservations(asks preauth._ask[], rulings preauth._ruling[], decided integer[], at timestamptz) returns integer[]
+create function preauth._insert_reservations(
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], rulings preauth._ruling[], decided integer[], at timestamptz)
+returns integer[]
 language plpgsql
 as $$
 declare
@@ -2168,11 +2776,13 @@ declare
 begin
   with inserted as (
     insert into preauth.reservation
-      (request_id, account_id, call, body, state, model, option_no, on_expiry, created_at, expires_at, actor, denial)
+      (request_id, account_id, call, body, state, model, option_no, on_expiry, created_at, expires_at, actor, denial,
+       ceilings, price_table_ids)
     select asks[d.n].request_id, asks[d.n].account_id, asks[d.n].call, asks[d.n].body,
       case when rulings[d.n].denial is null then 'authorized' else 'denied' end,
       preauth._option_model(asks[d.n].body, rulings[d.n].option_no), rulings[d.n].option_no, rulings[d.n].on_expiry,
-      at, case when rulings[d.n].denial is null then preauth._expiry(asks[d.n], at) end, asks[d.n].actor, rulings[d.n].denial
+      at, case when rulings[d.n].denial is null then preauth._expiry(asks[d.n], at) end, asks[d.n].actor, rulings[d.n].denial,
+      quotes[quote_of[d.n] + rulings[d.n].option_no].amounts, quotes[quote_of[d.n] + rulings[d.n].option_no].price_table_ids
     from unnest(decided) as d (n)
     order by 1, 2
     on conflict do nothing
@@ -2188,7 +2798,7 @@ begin
       on i.request_id = asks[d.n].request_id and i.account_id = asks[d.n].account_id);
 end
 $$;
-comment on function preauth._insert_reservations(preauth._ask[], preauth._ruling[], integer[], timestamptz) is
+comment on function preauth._insert_reservations(preauth._ask[], preauth._quote[], integer[], preauth._ruling[], integer[], timestamptz) is
   'Records decisions, in the order of keys, but for what another transaction has just recorded; the items that were recorded.';
 
 -- 040_internal/_instant.sql
@@ -2224,6 +2834,17 @@ as $$
   select case when jsonb_typeof(value) = 'number' and value::text ~ '^[0-9]+$' and length(value::text) <= 16 then value::text::bigint <= 9007199254740991 else false end
 $$;
 comment on function preauth._is_amount(jsonb) is 'A whole JSON number from 0 to 2^53-1; 7.0, "7" and true are not.';
+
+-- 040_internal/_is_bounded.sql
+create function preauth._is_bounded(dimension text, bounds jsonb) returns boolean
+language sql stable
+as $$
+  select bounds ? dimension
+    or bounds ? 'prompt_tokens' and preauth._dimension_side(dimension) is not distinct from 'input'
+    or bounds ? 'completion_tokens' and dimension in ('output_tokens', 'reasoning_tokens')
+    or dimension = 'requests'
+$$;
+comment on function preauth._is_bounded(text, jsonb) is 'Whether max_usage bounds a dimension, by its name or as one of any kind; a request is one.';
 
 -- 040_internal/_is_charge_due.sql
 create function preauth._is_charge_due(held preauth.reservation[], at timestamptz) returns boolean
@@ -2279,6 +2900,20 @@ language sql immutable
 as $$ select value ~ '^[A-Za-z0-9_.:@/-]+$' and length(value) <= 128 $$;
 comment on function preauth._is_id(text) is 'The form of request_id, account_id, plan_id, session_id and model: 1 to 128 characters of A-Z a-z 0-9 _ . : @ / -';
 
+-- 040_internal/_is_instant.sql
+create function preauth._is_instant(value jsonb) returns boolean
+language plpgsql stable
+as $$
+begin
+  return coalesce(jsonb_typeof(value) = 'string'
+    and value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$'
+    and isfinite((value #>> '{}')::timestamptz), false);
+exception when datetime_field_overflow or invalid_datetime_format or invalid_time_zone_displacement_value then
+  return false;
+end
+$$;
+comment on function preauth._is_instant(jsonb) is 'Whether the value is an instant as RFC 3339 has it, with its offset.';
+
 -- 040_internal/_is_line.sql
 create function preauth._is_line(value jsonb, longest integer) returns boolean
 language sql immutable
@@ -2301,7 +2936,10 @@ as $$
       and (jsonb_strip_nulls(item - preauth._plain_fields(call)) <> '{}' or item - preauth._known_fields(call) <> '{}') then false
     else preauth._is_plain_id(item -> 'request_id')
       and (preauth._is_plain_id(item -> 'account_id') or item ->> 'account_id' is null and call not in ('reserve', 'charge'))
-      and (preauth._are_plain_amounts(item -> 'amounts') or call not in ('reserve', 'charge', 'settle'))
+      and (call not in ('reserve', 'charge', 'settle') or case
+        when item ->> 'max_usage' is null and item ->> 'usage' is null then preauth._are_plain_amounts(item -> 'amounts')
+        else preauth._are_plain_counts(call, item)
+      end)
       and (item ->> 'model' is null or preauth._is_plain_id(item -> 'model'))
       and (item ->> 'session_id' is null or preauth._is_plain_id(item -> 'session_id'))
       and (item ->> 'ttl_seconds' is null and call <> 'extend' or preauth._value_error('ttl', item -> 'ttl_seconds') is null)
@@ -2318,11 +2956,32 @@ language sql immutable
 as $$ select coalesce(value::text ~ '^"[A-Za-z0-9_.:@/-]+"$' and length(value::text) <= 130, false) $$;
 comment on function preauth._is_plain_id(jsonb) is 'Whether a JSON value is a well-formed id: preauth._is_id with its quotes.';
 
+-- 040_internal/_is_priced.sql
+create function preauth._is_priced(body jsonb) returns boolean
+language sql immutable
+as $$
+  select case
+    when body ?| array['max_usage', 'usage'] then true
+    when body ? 'alternatives' then body -> 'alternatives' @? '$[*].max_usage'
+    else false
+  end
+$$;
+comment on function preauth._is_priced(jsonb) is 'Whether a request, or an alternative of it, says what it uses, so that what it asks of budgets is to be worked out.';
+
 -- 040_internal/_is_record.sql
 create function preauth._is_record(body jsonb) returns boolean
 language sql immutable
 as $$ select case when body ? 'record' then (body ->> 'record')::boolean else false end $$;
 comment on function preauth._is_record(jsonb) is 'Whether a charge records spend that has happened already, which nothing refuses.';
+
+-- 040_internal/_is_signed_amount.sql
+create function preauth._is_signed_amount(value jsonb) returns boolean
+language sql stable
+as $$
+  select case when jsonb_typeof(value) = 'number' and value::text ~ '^-?[0-9]+$' and length(value::text) <= 17
+    then value::text::bigint between -9007199254740991 and 9007199254740991 and value::text::bigint <> 0 else false end
+$$;
+comment on function preauth._is_signed_amount(jsonb) is 'A whole JSON number from -(2^53-1) to 2^53-1, and not 0.';
 
 -- 040_internal/_is_time_zone.sql
 create function preauth._is_time_zone(value jsonb) returns boolean
@@ -2338,6 +2997,17 @@ create function preauth._is_unit(value text) returns boolean
 language sql immutable
 as $$ select value ~ '^[a-z][a-z0-9_]*$' and length(value) <= 32 $$;
 comment on function preauth._is_unit(text) is 'The form of a unit: 1 to 32 characters, a-z first, then a-z 0-9 _';
+
+-- 040_internal/_is_untold.sql
+create function preauth._is_untold(route preauth._route, amounts jsonb, problems jsonb) returns boolean
+language sql stable
+as $$
+  select exists (
+    select from unnest(route.units, route.hard) as u (unit, hard)
+    where u.unit <> 'open_holds' and preauth._amount_of(amounts, u.unit) is null
+      and (u.hard or coalesce(problems ? u.unit, false) and not preauth._counts_only(route.path)))
+$$;
+comment on function preauth._is_untold(preauth._route, jsonb, jsonb) is 'Whether a request is refused because what it asks of a budget cannot be told: see preauth._missing_unit and preauth._quote_problem.';
 
 -- 040_internal/_is_within.sql
 create function preauth._is_within(account_id text, within text) returns boolean
@@ -2408,6 +3078,29 @@ as $$
 $$;
 comment on function preauth._key_json(preauth.api_key) is 'A key as it is read: never its hash.';
 
+-- 040_internal/_kindred_windows.sql
+create function preauth._kindred_windows(account_id text, plan_ids text[], names text[], window_key text, at timestamptz) returns table (window_id bigint)
+language sql stable
+as $$
+  select c.window_id
+  from (
+    select live.name
+    from preauth._owners_of(array[account_id], plan_ids) as o
+    join preauth.budget as live on live.owner = o.owner and live.retired_at is null
+    union
+    select unnest(names)
+  ) as n
+  join preauth.budget as kin on kin.name = n.name and (kin.account_id = _kindred_windows.account_id or kin.plan_id is not null)
+  cross join lateral (
+    select current.window_id from preauth._current_window(_kindred_windows.account_id, kin.budget_id, at) as current
+    union
+    select w.window_id from preauth.budget_window as w
+    where w.account_id = _kindred_windows.account_id and w.budget_id = kin.budget_id and w.window_key = _kindred_windows.window_key
+  ) as c
+$$;
+comment on function preauth._kindred_windows(text, text[], text[], text, timestamptz) is
+  'An account''s current windows of all budgets that have a name which applies to it, or would under these plans, or is one of names; and those with window_key.';
+
 -- 040_internal/_known.sql
 create function preauth._known(asks preauth._ask[]) returns integer[]
 language plpgsql stable
@@ -2427,9 +3120,9 @@ create function preauth._known_fields(call text) returns text[]
 language sql stable
 as $$
   select case call
-    when 'reserve' then array['request_id', 'account_id', 'amounts', 'model', 'session_id', 'ttl_seconds', 'labels', 'alternatives', 'dry_run']
-    when 'charge' then array['request_id', 'account_id', 'amounts', 'model', 'session_id', 'labels', 'record']
-    when 'settle' then array['request_id', 'account_id', 'amounts', 'provider_request_id', 'outcome']
+    when 'reserve' then array['request_id', 'account_id', 'amounts', 'max_usage', 'model', 'session_id', 'ttl_seconds', 'labels', 'alternatives', 'dry_run']
+    when 'charge' then array['request_id', 'account_id', 'amounts', 'max_usage', 'usage', 'model', 'session_id', 'labels', 'record']
+    when 'settle' then array['request_id', 'account_id', 'amounts', 'usage', 'provider_request_id', 'outcome']
     else preauth._plain_fields(call)
   end
 $$;
@@ -2508,6 +3201,18 @@ language sql immutable
 as $$ select case when body ? 'alternatives' then jsonb_array_length(body -> 'alternatives') else 0 end $$;
 comment on function preauth._last_option(jsonb) is 'How many alternatives a request has.';
 
+-- 040_internal/_left_over.sql
+create function preauth._left_over(w preauth.budget_window, rollover jsonb) returns bigint
+language sql stable
+as $$
+  select case
+    when w.settled + w.reserved > w.limit_amount and (rollover ->> 'overspend')::boolean then w.limit_amount - w.settled - w.reserved
+    else least(greatest(w.limit_amount - w.raised - w.settled - w.reserved, 0), (rollover ->> 'max')::bigint)
+  end
+$$;
+comment on function preauth._left_over(preauth.budget_window, jsonb) is
+  'What one window leaves to the next, in the budget''s unit: negative when it is overspent and that is carried. What is held counts as spent; a temporary raise is not left over.';
+
 -- 040_internal/_lifecycle_batch.sql
 create function preauth._lifecycle_batch(call text, items jsonb, actors text[], within text[]) returns preauth._answer[]
 language plpgsql
@@ -2537,6 +3242,8 @@ language sql stable
 as $$
   select case
     when code in ('malformed', 'forbidden') then preauth._refusal(ask, code)
+    when ask.body ? 'priced' and code in ('price_missing', 'dimension_unpriced', 'amount_out_of_range') and preauth._settle_problem(ask, more) is not null
+      then preauth._refusal(ask, code, preauth._settle_problem(ask, more)::text)
     else preauth._problem(code,
       case code
         when 'reservation_unknown' then format('No reservation %s is known.', ask.request_id)
@@ -2597,6 +3304,23 @@ end
 $$;
 comment on function preauth._lifecycle_rounds(text, preauth._ask[], preauth.reservation[], timestamptz) is
   'Takes the asks in rounds in which no reservation comes twice. Where there will be more than one, every window is locked before the first, so that the lock order holds.';
+
+-- 040_internal/_limit_at.sql
+create function preauth._limit_at(w preauth.budget_window, budget preauth.budget, at timestamptz) returns bigint
+language sql stable
+as $$
+  select case when w.budget_id = budget.budget_id then w.limit_amount else preauth._limit_with(w, budget.limit_amount) end
+    - case when w.raised_until <= at then w.raised else 0 end
+$$;
+comment on function preauth._limit_at(preauth.budget_window, preauth.budget, timestamptz) is
+  'A window''s limit at an instant under the budget that applies then, in the budget''s unit, whether or not it has been written down yet that a raise has ended or a plan has changed; null: unlimited.';
+
+-- 040_internal/_limit_with.sql
+create function preauth._limit_with(w preauth.budget_window, limit_amount bigint) returns bigint
+language sql stable
+as $$ select case when limit_amount is not null then least(limit_amount + w.rolled_over + w.raised, 9007199254740991) end $$;
+comment on function preauth._limit_with(preauth.budget_window, bigint) is
+  'The limit of a window under a budget''s limit, in the unit: what rolled over and what is raised comes on top. null: unlimited.';
 
 -- 040_internal/_line_states_allowed.sql
 create function preauth._line_states_allowed(reservation_state text) returns text[]
@@ -2731,15 +3455,15 @@ begin
     select w.window_id
     from jsonb_array_elements(budgets) as n (budget)
     join preauth.budget as b
-      on b.owner = 'plan:' || _lock_plan_windows.plan_id and b.name = n.budget ->> 'name' and b.retired_at is null
+      on b.plan_id = _lock_plan_windows.plan_id and b.name = n.budget ->> 'name'
     join preauth.budget_window as w on w.budget_id = b.budget_id and w.ends_at > preauth._now()
-    where apply = 'now' and w.limit_amount is distinct from (n.budget ->> 'limit_amount')::bigint
+    where apply = 'now' and w.limit_amount is distinct from preauth._limit_with(w, (n.budget ->> 'limit_amount')::bigint)
       or w.overdraft_amount is distinct from
         case when n.budget ->> 'enforcement' is distinct from 'observe' then coalesce((n.budget ->> 'overdraft_amount')::bigint, 0) end));
 end
 $$;
 comment on function preauth._lock_plan_windows(text, jsonb, text) is
-  'Locks, in one go and so in the one order, every current window whose limit or overdraft a change of a plan will move.';
+  'Locks, in one go and so in the one order, every current window whose limit or overdraft a change of a plan will move, those of retired budgets that may come back among them.';
 
 -- 040_internal/_lock_reservations.sql
 create function preauth._lock_reservations(
@@ -2773,47 +3497,62 @@ comment on function preauth._lock_reservations(preauth._ask[]) is
   'Locks the reservations of a batch, in the order of keys. held: each ask''s; at: the instant they were locked; refused: the answers to asks that have none.';
 
 -- 040_internal/_lock_slots.sql
+-- Who waited for a change of budgets sees its new budgets only in another statement: then all is locked, and looked at once more.
 create function preauth._lock_slots(routes preauth._route[], out slots preauth._slot[], out slot_ids bigint[], out reserved bigint[])
 language plpgsql
 as $$
 declare
   window_ids bigint[] := array[]::bigint[];
+  unseen integer;
 begin
   for k in 1 .. cardinality(routes) loop
     window_ids := window_ids || routes[k].window_ids;
   end loop;
-  select coalesce(array_agg(s.slot), '{}'), coalesce(array_agg(s.window_id), '{}'), coalesce(array_agg(s.reserved), '{}')
-  into slots, slot_ids, reserved
+  select coalesce(array_agg(s.slot), '{}'), coalesce(array_agg(s.window_id), '{}'), coalesce(array_agg(s.reserved), '{}'), count(*) filter (where s.unseen)
+  into slots, slot_ids, reserved, unseen
   from (
-    select w.window_id, w.reserved, row(
+    select w.window_id, w.reserved, b.budget_id is null as unseen, row(
       w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount,
-      preauth._capacity(w.limit_amount, w.overdraft_amount), preauth._capacity(b.limit_amount, preauth._overdraft(b)),
+      preauth._capacity(w.limit_amount, w.overdraft_amount), preauth._next_capacity(w, b),
       w.settled, w.starts_at, w.ends_at, b.on_expiry)::preauth._slot as slot
-    from preauth.budget_window as w
-    join preauth.budget as b on b.budget_id = w.budget_id
-    where w.window_id = any (window_ids)
-    order by w.depth desc, w.account_id, w.budget_id, w.window_id
-    for no key update of w
+    from (
+      select x.* from preauth.budget_window as x
+      where x.window_id = any (window_ids)
+      order by x.depth desc, x.account_id, x.window_id
+      for no key update
+    ) as w
+    left join preauth.budget as b on b.budget_id = w.budget_id
   ) as s;
+  if unseen > 0 then
+    select again.slots, again.slot_ids, again.reserved into slots, slot_ids, reserved from preauth._lock_slots(routes) as again;
+  end if;
 end
 $$;
 comment on function preauth._lock_slots(preauth._route[]) is
   'Locks every window of a batch once, in the order of preauth._lock_windows (one query, so that a decision costs less), and takes down what the decision needs of each: slots, their window_ids, their reserved amounts.';
 
 -- 040_internal/_lock_tallies.sql
+-- Who waited for a change of budgets sees its new budgets only in another statement: then all is locked, and looked at once more.
 create function preauth._lock_tallies(window_ids bigint[]) returns preauth._tally[]
 language plpgsql
 as $$
-begin
-  return array(
+declare
+  tallies preauth._tally[] := array(
     select row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, w.settled, w.reserved, 0, 0)::preauth._tally
     from (
       select x.* from preauth.budget_window as x
       where x.window_id = any (window_ids)
-      order by x.depth desc, x.account_id, x.budget_id, x.window_id
+      order by x.depth desc, x.account_id, x.window_id
       for no key update
     ) as w
-    join preauth.budget as b on b.budget_id = w.budget_id);
+    left join preauth.budget as b on b.budget_id = w.budget_id);
+begin
+  for k in 1 .. cardinality(tallies) loop
+    if tallies[k].budget is null then
+      return preauth._lock_tallies(window_ids);
+    end if;
+  end loop;
+  return tallies;
 end
 $$;
 comment on function preauth._lock_tallies(bigint[]) is 'Locks windows, in the order of preauth._lock_windows, and takes down their figures.';
@@ -2826,12 +3565,12 @@ begin
   return query
     select w.* from preauth.budget_window as w
     where w.window_id = any (window_ids)
-    order by w.depth desc, w.account_id, w.budget_id, w.window_id
+    order by w.depth desc, w.account_id, w.window_id
     for no key update;
 end
 $$;
 comment on function preauth._lock_windows(bigint[]) is
-  'Locks budget windows, the only place where that happens, in the one order: deepest account first, root last, then account_id, budget_id, window_id.';
+  'Locks budget windows, the only place where that happens, in the one order: deepest account first, root last, then account_id, window_id: none of them ever changes.';
 
 -- 040_internal/_log_change.sql
 create function preauth._log_change(actor text, subject text, subject_id text, before jsonb, after jsonb, reason text) returns void
@@ -2870,7 +3609,9 @@ comment on function preauth._make_room(preauth._slot[], bigint[], bigint[], bigi
   'Gives back lapsed leases where a request would not fit without; short: the first budget that still cannot cover it, null when all can. looked_back: windows that have no more to give.';
 
 -- 040_internal/_make_routes.sql
-create function preauth._make_routes(asks preauth._ask[], account_ids text[], models text[], route_of integer[], at timestamptz) returns preauth._route[]
+create function preauth._make_routes(
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], account_ids text[], models text[], route_of integer[], at timestamptz)
+returns preauth._route[]
 language plpgsql
 as $$
 declare
@@ -2880,7 +3621,7 @@ declare
 begin
   for round in 1 .. 8 loop
     routes := preauth._for_models(preauth._fresh_routes(account_ids, at), models);
-    select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, routes, route_of) as u;
+    select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, quotes, quote_of, routes, route_of) as u;
     if unopened_ids is null then
       return routes;
     end if;
@@ -2891,8 +3632,40 @@ begin
   return routes;
 end
 $$;
-comment on function preauth._make_routes(preauth._ask[], text[], text[], integer[], timestamptz) is
+comment on function preauth._make_routes(preauth._ask[], preauth._quote[], integer[], text[], text[], integer[], timestamptz) is
   'Works out the routes of a batch and makes the windows that are missing on them, looking again while the clock or a change of budgets has overtaken it.';
+
+-- 040_internal/_make_windows.sql
+create function preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamptz) returns void
+language plpgsql
+as $$
+begin
+  with made as (
+    insert into preauth.budget_window
+      (account_id, budget_id, ordinal, depth, window_key, starts_at, ends_at, time_zone,
+       initial_limit_amount, limit_amount, overdraft_amount, settled, rolled_over, raised, raised_until)
+    select m.scope, m.counter_id,
+      1 + coalesce((select max(p.ordinal) from preauth.budget_window as p where p.account_id = m.scope and p.budget_id = m.counter_id), 0),
+      m.depth, bounds.window_key, bounds.starts_at, bounds.ends_at, m.zone,
+      o.limit_amount, o.limit_amount, preauth._overdraft(budgets[m.place]), o.settled, o.rolled_over, o.raised, o.raised_until
+    from unnest(depths, scopes, zones, counter_ids) with ordinality as m (depth, scope, zone, counter_id, place)
+    cross join lateral preauth._next_window(m.scope, m.counter_id, budgets[m.place].window_policy, m.zone, at) as bounds
+    cross join lateral preauth._opening(m.scope, m.counter_id, budgets[m.place], m.zone, bounds.starts_at, bounds.ends_at, at) as o
+    where not exists (select from preauth._current_window(m.scope, m.counter_id, at))
+    order by m.place
+    on conflict do nothing
+    returning *
+  )
+  insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+  select w.account_id, 'rollover:' || w.window_id, 'adjustment', w.window_id, jsonb_build_object(b.unit, w.settled), at, 'rollover',
+    'spent above the limit of the window before'
+  from made as w
+  join preauth.budget as b on b.budget_id = w.budget_id
+  where w.settled <> 0;
+end
+$$;
+comment on function preauth._make_windows(integer[], text[], text[], preauth.budget[], bigint[], timestamptz) is
+  'Makes one window a place of the arrays, in their order, unless another call has made it. What the window before carries over is an adjustment, or part of the limit.';
 
 -- 040_internal/_malformed.sql
 create function preauth._malformed(errors jsonb) returns jsonb
@@ -2909,7 +3682,8 @@ as $$
 begin
   update preauth.hold_line as l set lapses_at = null
   where l.request_id = ask.request_id and l.account_id = ask.account_id and l.lapses_at > at;
-  update preauth.reservation as r set state = 'overage_review', closure = jsonb_build_object('amounts', ask.body -> 'amounts')
+  update preauth.reservation as r set state = 'overage_review', closure = jsonb_strip_nulls(jsonb_build_object(
+    'amounts', ask.body -> 'amounts', 'usage', ask.body -> 'usage', 'priced', ask.body -> 'priced'))
   where r.request_id = ask.request_id and r.account_id = ask.account_id;
   return preauth._refuse_settlement(ask, 'settlement_exceeds_hold', null, at);
 end
@@ -2938,20 +3712,6 @@ begin
 end
 $$;
 comment on function preauth._mark_unknown(preauth._ask, timestamptz) is 'The provider may or may not have billed: the hold is kept, leases included, until it is settled or resolved.';
-
--- 040_internal/_may_archive.sql
-create function preauth._may_archive(r preauth.reservation, before timestamptz) returns boolean
-language sql stable
-as $$
-  select r.state = 'denied' or (
-    exists (select from preauth.usage_event as u
-            where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null and u.occurred_at < before)
-    and not exists (
-      select from preauth.hold_line as l
-      join preauth.budget_window as w on w.window_id = l.window_id
-      where l.request_id = r.request_id and l.account_id = r.account_id and w.window_key = 'rolling'))
-$$;
-comment on function preauth._may_archive(preauth.reservation, timestamptz) is 'Whether all of it is from before an instant, and no rolling window counts it by the hour.';
 
 -- 040_internal/_may_ask.sql
 create function preauth._may_ask(asks preauth._ask[], n integer) returns boolean
@@ -2985,12 +3745,53 @@ end
 $$;
 comment on function preauth._missing_unit(preauth._route, bigint[]) is 'The first unit that a hard budget counts and an option does not tell; null: none.';
 
+-- 040_internal/_model_name_error.sql
+create function preauth._model_name_error(model jsonb, variant text) returns text
+language sql stable
+as $$
+  select case
+    when model is null or model = 'null' then 'is required'
+    when preauth._value_error('id', model) is not null then preauth._value_error('id', model)
+    when preauth._variant_of(model #>> '{}') is not null then format('must not end in :%s: say that as variant', preauth._variant_of(model #>> '{}'))
+    when not preauth._is_id(preauth._price_table_name(model #>> '{}', variant)) then 'is too long: with its variant it may have 128 characters'
+  end
+$$;
+comment on function preauth._model_name_error(jsonb, text) is 'What is wrong with a name of a model to be priced; null when nothing is.';
+
 -- 040_internal/_most_counted.sql
 create function preauth._most_counted() returns bigint
 language sql immutable
 as $$ select 2000000000000000000 $$;
 comment on function preauth._most_counted() is
   'What a window counts to where nothing else bounds it, in the budget''s unit: 222 times the largest amount, and far enough below 2^63 that no sum overflows.';
+
+-- 040_internal/_most_output.sql
+create function preauth._most_output(
+  dimension text, counts jsonb, is_ceiling boolean, unit text, is_told boolean, tariffs preauth._tariff[], room bigint, wanted bigint) returns numeric
+language plpgsql stable
+as $$
+declare
+  tariff preauth._tariff;
+  rate numeric;
+  rest numeric;
+begin
+  if unit = 'tokens' and not is_told then
+    return room - preauth._token_count(counts - dimension);
+  end if;
+  select t.* into tariff from unnest(tariffs) as t where t.unit = _most_output.unit and not is_told;
+  if tariff.unit is not null then
+    rate := preauth._rate_of(tariff, dimension, preauth._tier_of(tariff, counts), is_ceiling);
+    rest := room * tariff.scale - preauth._exact(tariff, counts - dimension, preauth._tier_of(tariff, counts), is_ceiling);
+    if rate > 0 then
+      return floor(div(rest, rate)) - case when rest < 0 then 1 else 0 end;
+    end if;
+    return case when rest >= 0 then 9007199254740991 else -1 end;
+  end if;
+  return case when wanted <= room then 9007199254740991 else -1 end;
+end
+$$;
+comment on function preauth._most_output(text, jsonb, boolean, text, boolean, preauth._tariff[], bigint, bigint) is
+  'The largest count of an output dimension with which one budget (room: what it can take, in its unit) covers a request; below 0 when none does.';
 
 -- 040_internal/_move.sql
 create function preauth._move(closed preauth._closed[], tallies preauth._tally[]) returns void
@@ -3024,6 +3825,19 @@ end
 $$;
 comment on function preauth._move_account(text, text) is 'Puts an account, and all below it, under another parent (null: none). Open holds stay on the windows they were made on.';
 
+-- 040_internal/_next_capacity.sql
+create function preauth._next_capacity(w preauth.budget_window, budget preauth.budget) returns bigint
+language sql stable
+as $$
+  select case when budget.rollover is null and w.raised = 0 then preauth._capacity(budget.limit_amount, preauth._overdraft(budget)) else (
+    select preauth._capacity(budget.limit_amount + greatest(c.carried, 0) + coalesce(r.amount, 0), preauth._overdraft(budget)) - greatest(-c.carried, 0)
+    from (select coalesce(case when budget.rollover is not null then preauth._left_over(w, budget.rollover) end, 0)) as c (carried)
+    left join preauth.limit_raise as r on r.account_id = w.account_id and r.name = budget.name and r.expires_at > w.ends_at)
+  end
+$$;
+comment on function preauth._next_capacity(preauth.budget_window, preauth.budget) is
+  'What the window after this one will have room for if nothing else is spent, in the budget''s unit: with what rolls over, and a raise that still lasts.';
+
 -- 040_internal/_next_window.sql
 create function preauth._next_window(
   scope text, budget_id bigint, policy jsonb, zone text, at timestamptz,
@@ -3053,6 +3867,26 @@ end
 $$;
 comment on function preauth._next_window(text, bigint, jsonb, text, timestamptz) is
   'The window to make for a budget and account that have none at an instant: the period around it, from where the window before ended to where one that follows begins, so that they neither overlap nor leave a gap.';
+
+-- 040_internal/_no_budget_applies.sql
+create function preauth._no_budget_applies(account_id text, name text) returns jsonb
+language sql stable
+as $$
+  select case when exists (select from preauth.account as a where a.account_id = _no_budget_applies.account_id)
+    then preauth._problem('budget_unknown', format('No budget %s applies to account %s.', name, account_id))
+    else preauth._problem('account_unknown', format('Account %s is not known.', account_id)) end
+$$;
+comment on function preauth._no_budget_applies(text, text) is 'The problem where an account, or a budget of that name for it, is not known.';
+
+-- 040_internal/_no_window_to_correct.sql
+create function preauth._no_window_to_correct(account_id text, body jsonb) returns jsonb
+language sql stable
+as $$
+  select case when body ->> 'window' is null
+    then preauth._problem('budget_unknown', format('No budget %s applies to account %s.', body ->> 'budget', account_id))
+    else preauth._problem('window_unknown', format('Budget %s of account %s has no window %s.', body ->> 'budget', account_id, body ->> 'window')) end
+$$;
+comment on function preauth._no_window_to_correct(text, jsonb) is 'Why there is nothing to correct, as a problem.';
 
 -- 040_internal/_normal_body.sql
 create function preauth._normal_body(call text, item jsonb) returns jsonb
@@ -3087,6 +3921,28 @@ as $$
   select row(n, ask.call, ask.request_id, ask.account_id, ask.body, ask.actor, ask.within, ask.dry_run, ask.twin, ask.errors)::preauth._ask
 $$;
 comment on function preauth._numbered(preauth._ask, integer) is 'The ask with another place in its batch.';
+
+-- 040_internal/_numerators_of.sql
+create function preauth._numerators_of(tiers jsonb, unit text, scale numeric)
+returns table (tier bigint, dimension text, rate numeric, bound numeric)
+language sql stable
+as $$
+  with figures as (
+    select t.place, r.dimension, preauth._dimension_side(r.dimension) as side,
+      (r.rate ->> preauth._rate_field(unit))::numeric * case when unit = 'usd_nano' then 1000 else 1 end * div(scale, (r.rate ->> 'per')::numeric) as rate
+    from jsonb_array_elements(tiers) with ordinality as t (tier, place)
+    cross join lateral jsonb_each(t.tier -> 'rates') as r (dimension, rate)
+  ), bounds as (
+    select f.place, f.dimension, f.side, f.rate, max(f.rate) over (partition by f.dimension order by f.place) as bound from figures as f
+  )
+  select b.place, b.dimension, b.rate, b.bound from bounds as b
+  union all
+  select b.place, 'prompt_tokens', null, max(b.bound) from bounds as b where b.side = 'input' group by b.place
+  union all
+  select b.place, 'completion_tokens', null, max(b.bound) from bounds as b where b.dimension in ('output_tokens', 'reasoning_tokens') group by b.place
+$$;
+comment on function preauth._numerators_of(jsonb, text, numeric) is
+  'Each tier''s rates over the common denominator, in 10^-9 USD (usd_nano) or the unit itself: whole numbers. bound: what a ceiling counts, never less than a lower tier''s rate.';
 
 -- 040_internal/_of_account.sql
 create function preauth._of_account(ask preauth._ask, account_id text) returns preauth._ask
@@ -3125,6 +3981,18 @@ end
 $$;
 comment on function preauth._open_accounts(text[], timestamptz) is 'Creates the accounts not seen before under preauth.default_plan (and below preauth.default_parent), when that is set and exists; those made now.';
 
+-- 040_internal/_open_aliases.sql
+create function preauth._open_aliases(body jsonb, name text, unit text, effective_from timestamptz, actor text) returns void
+language sql
+as $$
+  insert into preauth.price_table (name, model, variant, unit, effective_from, alias_of, source, published_at, published_by)
+  select distinct preauth._price_table_name(a.alias, body ->> 'variant'), a.alias, body ->> 'variant', unit, effective_from, name, body ->> 'source',
+    preauth._now(), coalesce(actor, session_user)
+  from jsonb_array_elements_text(nullif(body -> 'aliases', 'null')) as a (alias)
+  where (preauth._price_table_at(preauth._price_table_name(a.alias, body ->> 'variant'), unit, effective_from)).alias_of is distinct from name
+$$;
+comment on function preauth._open_aliases(jsonb, text, text, timestamptz, text) is 'Writes a row for each alias of a price table that does not stand for it already.';
+
 -- 040_internal/_open_verdict.sql
 create function preauth._open_verdict(r preauth.reservation, at timestamptz) returns text
 language sql stable
@@ -3140,41 +4008,59 @@ $$;
 comment on function preauth._open_verdict(preauth.reservation, timestamptz) is 'The code of the refusal of a call that needs an open reservation; null when it is open.';
 
 -- 040_internal/_open_windows.sql
--- The order of the inserts is the lock order: two calls that both make windows never wait for each other in a ring. The budgets are locked
--- against change, so that no window is made with a limit that has just been replaced.
+-- The order of the inserts is the lock order: two calls that both make windows never wait for each other in a ring. The accounts are locked
+-- against a change of plan, and the budgets against any change, so that no window is made for what has just been replaced.
 create function preauth._open_windows(account_ids text[], models text[], at timestamptz) returns void
 language plpgsql
 as $$
+declare
+  locked bigint[];
 begin
-  perform from preauth.budget as b
-  where b.budget_id in (
-    select (m.budget).budget_id
-    from unnest(account_ids, models) as r (account_id, model)
-    join preauth.account as leaf on leaf.account_id = r.account_id
-    cross join lateral preauth._applicable_budgets(leaf.path, r.model) as m
-    where not exists (select from preauth._current_window(m.scope, (m.budget).budget_id, at)))
-  order by b.budget_id
+  perform from preauth.account as a
+  where a.account_id in (select m.scope from preauth._unmade(account_ids, models, at) as m)
+  order by a.account_id
   for share;
-  insert into preauth.budget_window
-    (account_id, budget_id, ordinal, depth, window_key, starts_at, ends_at, time_zone, initial_limit_amount, limit_amount, overdraft_amount)
-  select m.scope, m.budget_id,
-    1 + coalesce((select max(p.ordinal) from preauth.budget_window as p where p.account_id = m.scope and p.budget_id = m.budget_id), 0),
-    m.depth, bounds.window_key, bounds.starts_at, bounds.ends_at, m.zone, m.limit_amount, m.limit_amount, m.overdraft_amount
-  from (
-    select distinct on (b.depth, b.scope, (b.budget).budget_id)
-      b.depth, b.scope, b.zone, (b.budget).budget_id, (b.budget).window_policy, (b.budget).limit_amount, preauth._overdraft(b.budget) as overdraft_amount
-    from unnest(account_ids, models) as r (account_id, model)
-    join preauth.account as leaf on leaf.account_id = r.account_id
-    cross join lateral preauth._applicable_budgets(leaf.path, r.model) as b
-    where not exists (select from preauth._current_window(b.scope, (b.budget).budget_id, at))
-    order by b.depth desc, b.scope, (b.budget).budget_id
-  ) as m
-  cross join lateral preauth._next_window(m.scope, m.budget_id, m.window_policy, m.zone, at) as bounds
-  order by m.depth desc, m.scope, m.budget_id
-  on conflict do nothing;
+  locked := array(
+    select b.budget_id from preauth.budget as b
+    where b.budget_id in (select (m.budget).budget_id from preauth._unmade(account_ids, models, at) as m)
+    order by b.budget_id
+    for share);
+  perform preauth._make_windows(
+    array_agg(m.depth order by m.depth desc, m.scope, m.counter_id), array_agg(m.scope order by m.depth desc, m.scope, m.counter_id),
+    array_agg(m.zone order by m.depth desc, m.scope, m.counter_id), array_agg(m.budget order by m.depth desc, m.scope, m.counter_id),
+    array_agg(m.counter_id order by m.depth desc, m.scope, m.counter_id), at)
+  from preauth._unmade(account_ids, models, at) as m
+  where (m.budget).budget_id = any (locked);
 end
 $$;
 comment on function preauth._open_windows(text[], text[], timestamptz) is 'Makes the current windows that are missing, once however many calls race for them.';
+
+-- 040_internal/_opening.sql
+create function preauth._opening(
+  scope text, counter_id bigint, budget preauth.budget, zone text, starts_at timestamptz, ends_at timestamptz, at timestamptz,
+  out limit_amount bigint, out settled bigint, out rolled_over bigint, out raised bigint, out raised_until timestamptz)
+language plpgsql stable
+as $$
+declare
+  carried bigint := 0;
+begin
+  raised := 0;
+  if budget.rollover is not null then
+    carried := preauth._carried_over(scope, counter_id, budget, zone, starts_at);
+  end if;
+  rolled_over := greatest(carried, 0);
+  settled := greatest(-carried, 0);
+  limit_amount := case when budget.limit_amount is not null then least(budget.limit_amount + rolled_over, 9007199254740991) end;
+  select least(r.amount, 9007199254740991 - limit_amount), case when r.expires_at < ends_at then r.expires_at end
+  into raised, raised_until
+  from preauth.limit_raise as r
+  where r.account_id = scope and r.name = budget.name and r.expires_at > at and limit_amount is not null;
+  raised := coalesce(raised, 0);
+  limit_amount := limit_amount + raised;
+end
+$$;
+comment on function preauth._opening(text, bigint, preauth.budget, text, timestamptz, timestamptz, timestamptz) is
+  'What a new window begins with, in the budget''s unit: its limit with what rolls over and what is raised, and what counts as spent because the window before was overspent.';
 
 -- 040_internal/_option.sql
 create function preauth._option(body jsonb, option_no integer) returns jsonb
@@ -3185,8 +4071,26 @@ comment on function preauth._option(jsonb, integer) is 'Option 0 is the request 
 -- 040_internal/_option_amounts.sql
 create function preauth._option_amounts(body jsonb, option_no integer) returns jsonb
 language sql immutable
-as $$ select preauth._option(body, option_no) -> 'amounts' $$;
-comment on function preauth._option_amounts(jsonb, integer) is 'The ceilings {unit: amount} of an option.';
+as $$
+  select case
+    when option_no = 0 or not preauth._option(body, option_no) ?| array['max_usage', 'amounts'] then body -> 'amounts'
+    else preauth._option(body, option_no) -> 'amounts'
+  end
+$$;
+comment on function preauth._option_amounts(jsonb, integer) is
+  'The ceilings {unit: amount} that an option tells; an alternative that says neither max_usage nor amounts has the request''s. Null: none.';
+
+-- 040_internal/_option_counts.sql
+create function preauth._option_counts(body jsonb, option_no integer) returns jsonb
+language sql immutable
+as $$
+  select case
+    when option_no = 0 or not preauth._option(body, option_no) ?| array['max_usage', 'amounts'] then coalesce(body -> 'max_usage', body -> 'usage')
+    else preauth._option(body, option_no) -> 'max_usage'
+  end
+$$;
+comment on function preauth._option_counts(jsonb, integer) is
+  'What an option is priced by: max_usage, or a charge''s usage; an alternative that says neither max_usage nor amounts has the request''s. Null: nothing.';
 
 -- 040_internal/_option_model.sql
 create function preauth._option_model(body jsonb, option_no integer) returns text
@@ -3194,17 +4098,21 @@ language sql immutable
 as $$ select coalesce(preauth._option(body, option_no) ->> 'model', body ->> 'model') $$;
 comment on function preauth._option_model(jsonb, integer) is 'The model of an option; an alternative that names none has the request''s. Null: none.';
 
--- 040_internal/_options.sql
-create function preauth._options(body jsonb)
-returns table (option_no smallint, model text, amounts jsonb)
-language sql stable
+-- 040_internal/_option_quote.sql
+create function preauth._option_quote(body jsonb, option_no integer, tariffs preauth._tariff[]) returns preauth._quote
+language plpgsql stable
 as $$
-  select 0::smallint, body ->> 'model', body -> 'amounts'
-  union all
-  select a.ordinality::smallint, coalesce(a.value ->> 'model', body ->> 'model'), a.value -> 'amounts'
-  from jsonb_array_elements(body -> 'alternatives') with ordinality as a
+declare
+  counts jsonb := preauth._option_counts(body, option_no);
+  model text := preauth._option_model(body, option_no);
+begin
+  return case
+    when counts is null then row(preauth._option_amounts(body, option_no), null, '{}')::preauth._quote
+    else preauth._quote(case when model is not null then tariffs else '{}' end, model, counts, not body ? 'usage', preauth._option_amounts(body, option_no))
+  end;
+end
 $$;
-comment on function preauth._options(jsonb) is 'What a request asks for, in the order of trying: 0 is the request itself, k its k-th alternative (for the same model unless it names another).';
+comment on function preauth._option_quote(jsonb, integer, preauth._tariff[]) is 'What an option of a priced request asks of budgets.';
 
 -- 040_internal/_other_answer.sql
 create function preauth._other_answer(
@@ -3213,7 +4121,7 @@ returns preauth._answer
 language plpgsql stable
 as $$
 begin
-  if ruling.verdict in ('malformed', 'forbidden', 'amount_missing') then
+  if ruling.verdict in ('malformed', 'forbidden', 'amount_missing', 'price_missing', 'dimension_unpriced', 'dimension_unbounded', 'amount_out_of_range') then
     return preauth._problem_answer(ask.n, preauth._refusal(ask, ruling.verdict, ruling.detail));
   elsif is_fresh and ruling.denial is not null then
     return preauth._fresh_denial(ask, ruling.denial, route, slots, reserved, at);
@@ -3225,11 +4133,58 @@ $$;
 comment on function preauth._other_answer(preauth._ask, preauth._ruling, preauth._route, preauth._slot[], bigint[], boolean, timestamptz) is
   'The answer to an item that was not authorized just now: refused, denied, or decided before.';
 
+-- 040_internal/_overage.sql
+create function preauth._overage(ask preauth._ask, unit text, held bigint, spent bigint) returns bigint
+language sql stable
+as $$
+  select case
+    when ask.body ? 'priced' then greatest(spent - held, (ask.body -> 'priced' -> 'unbounded' ->> unit)::bigint, 0)
+    else greatest(spent - held, 0)
+  end
+$$;
+comment on function preauth._overage(preauth._ask, text, bigint, bigint) is
+  'How much of what a settlement spends in a unit was not authorized: what is above the hold, and never less than what was used in dimensions that nothing bounded.';
+
 -- 040_internal/_overdraft.sql
 create function preauth._overdraft(budget preauth.budget) returns bigint
 language sql stable
 as $$ select case when budget.enforcement <> 'observe' then budget.overdraft_amount end $$;
 comment on function preauth._overdraft(preauth.budget) is 'The overdraft_amount that windows of a budget have, in its unit: null where it only observes.';
+
+-- 040_internal/_own_tariffs.sql
+create function preauth._own_tariffs(r preauth.reservation, tariffs preauth._tariff[]) returns preauth._tariff[]
+language plpgsql stable
+as $$
+declare
+  own preauth._tariff[] := '{}';
+begin
+  if r.price_table_ids is null then
+    return case when r.model is not null and preauth._option_counts(r.body, r.option_no) is null then preauth._tariffs(array[r.model], r.created_at) else own end;
+  end if;
+  for t in 1 .. cardinality(tariffs) loop
+    if tariffs[t].price_table_id = any (r.price_table_ids) then
+      own := own || tariffs[t];
+    end if;
+  end loop;
+  return own;
+end
+$$;
+comment on function preauth._own_tariffs(preauth.reservation, preauth._tariff[]) is
+  'By what a reservation''s usage is priced, whatever was published since: the tables that priced its ceiling; where it told amounts alone, those in effect and published when it was made; nothing where its ceiling could not be priced.';
+
+-- 040_internal/_owners_of.sql
+create function preauth._owners_of(account_ids text[], plan_ids text[]) returns table (owner text)
+language sql stable
+as $$
+  select 'account:' || a from unnest(account_ids) as a
+  union
+  select 'plan:' || p from unnest(plan_ids) as p where p is not null
+  union
+  select 'plan:' || p.plan_id
+  from preauth.account as a cross join lateral (values (a.plan_id), (a.next_plan_id)) as p (plan_id)
+  where a.account_id = any (account_ids) and p.plan_id is not null
+$$;
+comment on function preauth._owners_of(text[], text[]) is 'The owners (as in budget.owner) of the budgets that apply to accounts of their own, will by a scheduled change, or would under these plans.';
 
 -- 040_internal/_page.sql
 create function preauth._page(items jsonb[], cursors text[], max_count integer) returns jsonb
@@ -3327,9 +4282,9 @@ create function preauth._plain_fields(call text) returns text[]
 language sql stable
 as $$
   select case call
-    when 'reserve' then array['request_id', 'account_id', 'amounts', 'model', 'session_id', 'ttl_seconds']
-    when 'charge' then array['request_id', 'account_id', 'amounts', 'model', 'session_id']
-    when 'settle' then array['request_id', 'account_id', 'amounts', 'provider_request_id']
+    when 'reserve' then array['request_id', 'account_id', 'amounts', 'max_usage', 'model', 'session_id', 'ttl_seconds']
+    when 'charge' then array['request_id', 'account_id', 'amounts', 'max_usage', 'usage', 'model', 'session_id']
+    when 'settle' then array['request_id', 'account_id', 'amounts', 'usage', 'provider_request_id']
     when 'release' then array['request_id', 'account_id', 'reason']
     when 'extend' then array['request_id', 'account_id', 'ttl_seconds']
     when 'cancel' then array['request_id', 'account_id']
@@ -3337,6 +4292,12 @@ as $$
   end
 $$;
 comment on function preauth._plain_fields(text) is 'The fields of a call that preauth._is_plain can tell to be well-formed.';
+
+-- 040_internal/_plan_at.sql
+create function preauth._plan_at(account preauth.account, at timestamptz) returns text
+language sql stable
+as $$ select case when account.plan_changes_at <= at then account.next_plan_id else account.plan_id end $$;
+comment on function preauth._plan_at(preauth.account, timestamptz) is 'The account''s plan at an instant, whether or not a scheduled change has been written down yet.';
 
 -- 040_internal/_plan_errors.sql
 create function preauth._plan_errors(plan_id text, body jsonb) returns jsonb
@@ -3349,8 +4310,11 @@ begin
     return preauth._error('', 'must be an object');
   end if;
   select jsonb_agg(preauth._error(f.name, 'is not a field of a plan') -> 0) into errors
-  from jsonb_object_keys(body - array['budgets', 'apply', 'reason']) as f (name);
+  from jsonb_object_keys(body - array['budgets', 'unpriced', 'apply', 'reason']) as f (name);
   errors := coalesce(errors, '[]') || preauth._change_body_errors(body);
+  if body ->> 'unpriced' is not null and body -> 'unpriced' not in ('"refuse"', '"count_only"') then
+    errors := errors || preauth._error('unpriced', 'must be refuse or count_only');
+  end if;
   if preauth._value_error('id', to_jsonb(plan_id)) is not null then
     errors := errors || preauth._error('plan_id', preauth._value_error('id', to_jsonb(plan_id)));
   end if;
@@ -3372,12 +4336,164 @@ comment on function preauth._plan_errors(text, jsonb) is 'What is wrong with a p
 create function preauth._plan_json(plan_id text) returns jsonb
 language sql stable
 as $$
-  select jsonb_build_object('plan_id', p.plan_id, 'created_at', preauth._time(p.created_at), 'budgets', (
+  select jsonb_build_object('plan_id', p.plan_id, 'created_at', preauth._time(p.created_at), 'unpriced', p.unpriced, 'budgets', (
     select coalesce(jsonb_agg(preauth._budget_json(b) order by b.name), '[]')
     from preauth.budget as b where b.owner = 'plan:' || p.plan_id and b.retired_at is null))
   from preauth.plan as p where p.plan_id = _plan_json.plan_id
 $$;
 comment on function preauth._plan_json(text) is 'A plan with its live budgets; null if there is none.';
+
+-- 040_internal/_plan_period_end.sql
+create function preauth._plan_period_end(account_id text, at timestamptz) returns timestamptz
+language sql stable
+as $$
+  select max(coalesce(w.ends_at, n.ends_at))
+  from preauth._budgets_of(array[account_id], at) as b
+  left join lateral preauth._current_window(b.scope, b.counter_id, at) as c on true
+  left join preauth.budget_window as w on w.window_id = c.window_id
+  left join lateral preauth._next_window(b.scope, b.counter_id, (b.budget).window_policy, b.zone, at) as n
+    on c.window_id is null and (b.budget).window_policy ->> 'kind' <> 'fixed'
+  where (b.budget).plan_id is not null and isfinite(coalesce(w.ends_at, n.ends_at))
+$$;
+comment on function preauth._plan_period_end(text, timestamptz) is
+  'When the longest current window of the account''s plan ends; null where none ever does. A fixed window that no spend has started is not current.';
+
+-- 040_internal/_price.sql
+-- A loop of simple expressions over the few dimensions that are named: cheaper than any query would be.
+create function preauth._price(
+  tariff preauth._tariff, counts jsonb, is_ceiling boolean, out amount numeric, out tokens numeric, out code text, out dimension text)
+language plpgsql stable
+as $$
+declare
+  dimensions text[] := tariff.dimensions;
+  figures numeric[] := case when is_ceiling then tariff.bounds else tariff.rates end;
+  tier integer := case when cardinality(tariff.thresholds) = 1 then 1 else preauth._tier_of(tariff, counts) end;
+  remaining jsonb := counts;
+  total numeric := 0;
+begin
+  tokens := 0;
+  for d in 1 .. cardinality(dimensions) loop
+    if remaining ? dimensions[d] and figures[tier][d] is not null then
+      total := total + (remaining -> dimensions[d])::numeric * figures[tier][d];
+      if right(dimensions[d], 7) = '_tokens' then
+        tokens := tokens + (remaining -> dimensions[d])::numeric;
+      end if;
+      remaining := remaining - dimensions[d];
+      exit when remaining = '{}';
+    elsif dimensions[d] = 'requests' then
+      total := total + figures[tier][d];
+    end if;
+  end loop;
+  if remaining <> '{}' then
+    tokens := preauth._token_count(counts);
+    dimension := preauth._first_counted(remaining);
+    code := case when dimension is not null then 'dimension_unpriced' end;
+  end if;
+  if code is null and is_ceiling and not counts ?& tariff.required then
+    dimension := preauth._unbounded(tariff.required, counts);
+    code := case when dimension is not null then 'dimension_unbounded' end;
+  end if;
+  if code is null then
+    amount := div(total + tariff.scale - 1, tariff.scale);
+    code := case when amount > 9007199254740991 then 'amount_out_of_range' end;
+  end if;
+end
+$$;
+comment on function preauth._price(preauth._tariff, jsonb, boolean) is
+  'What {dimension: count} costs in the tariff''s unit: one ceiling over the exact sum, every token at the rate of the tier; and how many tokens that is. A request is counted once where it costs something and is not counted. is_ceiling: counts are bounds. code: why it is no amount to hold or to spend, and the dimension that is the reason; null when it is.';
+
+-- 040_internal/_price_detail.sql
+create function preauth._price_detail(problem jsonb) returns text
+language sql stable
+as $$
+  select case problem ->> 'code'
+    when 'price_missing' then format('Money is counted, and no price is in effect for %s.', coalesce('model ' || (problem ->> 'model'), 'a request that names no model'))
+    when 'dimension_unpriced' then format('The price of %s has no rate for %s.', problem ->> 'model', problem ->> 'dimension')
+    when 'dimension_unbounded' then format('The price of %s requires a bound for %s, and max_usage has none.', problem ->> 'model', problem ->> 'dimension')
+    when 'amount_out_of_range' then format('It comes to more %s than an amount can be.', problem ->> 'unit')
+  end
+$$;
+comment on function preauth._price_detail(jsonb) is 'A sentence for a person about what keeps a usage or its bounds from being priced.';
+
+-- 040_internal/_price_table_at.sql
+create function preauth._price_table_at(name text, unit text, at timestamptz) returns preauth.price_table
+language sql stable
+as $$
+  select t from preauth.price_table as t
+  where t.name = _price_table_at.name and t.unit = _price_table_at.unit and t.effective_from <= at
+  order by t.effective_from desc limit 1
+$$;
+comment on function preauth._price_table_at(text, text, timestamptz) is 'The row of a name and unit that is in effect at an instant; null if none is.';
+
+-- 040_internal/_price_table_checks.sql
+create function preauth._price_table_checks(body jsonb) returns table (place integer, field text, message text)
+language sql stable
+as $$
+  select 0, f.name, 'is not a field of a price table'
+  from jsonb_object_keys(body - array['model', 'variant', 'unit', 'effective_from', 'rates', 'tiers', 'source', 'aliases', 'reason']) as f (name)
+  union all
+  values
+    (1, 'model', preauth._model_name_error(body -> 'model', body ->> 'variant')),
+    (1, 'variant', case when body ->> 'variant' is not null and body -> 'variant' not in ('"batch"', '"flex"', '"priority"')
+      then 'must be batch, flex or priority' end),
+    (1, 'unit', case when body ->> 'unit' is not null and (jsonb_typeof(body -> 'unit') <> 'string' or not preauth._is_unit(body ->> 'unit')
+        or body ->> 'unit' in ('tokens', 'requests', 'open_holds'))
+      then 'must be 1 to 32 characters, a-z first, then a-z 0-9 _, and neither tokens, requests nor open_holds' end),
+    (1, 'effective_from', case when body ->> 'effective_from' is not null and not preauth._is_instant(body -> 'effective_from')
+      then 'must be an RFC 3339 time with an offset' end),
+    (1, 'source', case when body ->> 'source' is not null then preauth._value_error('text', body -> 'source') end),
+    (1, 'reason', case when body ->> 'reason' is not null then preauth._value_error('text', body -> 'reason') end),
+    (1, 'rates', case when num_nonnulls(body ->> 'rates', body ->> 'tiers') = 0 then 'is required, or tiers' end),
+    (1, 'tiers', case when num_nonnulls(body ->> 'rates', body ->> 'tiers') = 2 then 'must be left out where there are rates' end)
+$$;
+comment on function preauth._price_table_checks(jsonb) is 'Each check of a price table but those of its rates and aliases; message null where it passes.';
+
+-- 040_internal/_price_table_errors.sql
+create function preauth._price_table_errors(body jsonb) returns jsonb
+language plpgsql stable
+as $$
+declare
+  errors jsonb;
+begin
+  if jsonb_typeof(body) is distinct from 'object' then
+    return preauth._error('', 'must be an object');
+  end if;
+  select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.place, c.field), '[]') into errors
+  from preauth._price_table_checks(body) as c
+  where c.message is not null;
+  if body ->> 'rates' is not null then
+    errors := errors || preauth._rates_errors('rates', body -> 'rates', coalesce(body ->> 'unit', 'usd_nano'));
+  end if;
+  if body ->> 'tiers' is not null then
+    errors := errors || preauth._tiers_errors('tiers', body -> 'tiers', coalesce(body ->> 'unit', 'usd_nano'));
+  end if;
+  return errors || preauth._aliases_errors('aliases', body);
+end
+$$;
+comment on function preauth._price_table_errors(jsonb) is 'What is wrong with a price table, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_price_table_json.sql
+create function preauth._price_table_json(t preauth.price_table) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object(
+    'price_table_id', t.price_table_id, 'name', t.name, 'model', t.model, 'variant', t.variant, 'unit', t.unit,
+    'effective_from', preauth._time(t.effective_from), 'alias_of', t.alias_of,
+    'rates', case when jsonb_array_length(t.tiers) = 1 then t.tiers -> 0 -> 'rates' end,
+    'tiers', case when jsonb_array_length(t.tiers) > 1 then t.tiers end,
+    'source', t.source,
+    'aliases', (
+      select coalesce(jsonb_agg(distinct a.name), '[]')
+      from preauth.price_table as a where a.alias_of = t.name and a.unit = t.unit),
+    'published_at', preauth._time(t.published_at), 'published_by', t.published_by)
+$$;
+comment on function preauth._price_table_json(preauth.price_table) is 'A price table as it is read; rates where there is one tier, else tiers.';
+
+-- 040_internal/_price_table_name.sql
+create function preauth._price_table_name(model text, variant text) returns text
+language sql immutable
+as $$ select model || coalesce(':' || variant, '') $$;
+comment on function preauth._price_table_name(text, text) is 'What a request says as its model to be priced by this model and variant.';
 
 -- 040_internal/_prior_reply.sql
 create function preauth._prior_reply(ask preauth._ask, held preauth.reservation) returns jsonb
@@ -3417,6 +4533,9 @@ as $$
     ('plan_unknown', 404, 'No such plan'),
     ('budget_unknown', 404, 'No such budget'),
     ('key_unknown', 404, 'No such key'),
+    ('price_table_unknown', 404, 'No such price table'),
+    ('window_unknown', 404, 'No such window'),
+    ('raise_unknown', 404, 'No such raise'),
     ('request_id_conflict', 409, 'The request_id was used for another request'),
     ('settlement_conflict', 409, 'It was settled with other usage'),
     ('settlement_exceeds_hold', 409, 'The usage exceeds the hold'),
@@ -3424,9 +4543,12 @@ as $$
     ('already_settled', 409, 'The reservation is settled'),
     ('already_released', 409, 'The reservation was released'),
     ('hold_lapsed', 409, 'The hold has lapsed'),
-    ('holds_open', 409, 'The account has open holds'),
     ('not_denied', 409, 'The reservation was authorized'),
     ('account_id_required', 409, 'The request_id names several reservations'),
+    ('price_table_conflict', 409, 'A published price table never changes'),
+    ('price_missing', 422, 'The model has no price'),
+    ('dimension_unpriced', 422, 'A dimension has no price'),
+    ('dimension_unbounded', 422, 'A dimension has no bound'),
     ('amount_missing', 422, 'An amount is missing'),
     ('amount_out_of_range', 422, 'The window cannot count that far'),
     ('reference_unknown', 422, 'The request names something that does not exist'),
@@ -3445,28 +4567,34 @@ comment on function preauth._problem_answer(integer, jsonb) is 'An item''s answe
 
 -- 040_internal/_prove_denials.sql
 create function preauth._prove_denials(
-  asks preauth._ask[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[],
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[],
   reserved bigint[], lines preauth._line[], at timestamptz, rulings preauth._ruling[]) returns preauth._ruling[]
 language plpgsql
 as $$
 declare
   lapses preauth._lapse[] := preauth._lapses(slots, lines, array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n));
   places integer[];
+  wanted bigint[];
   fits_at timestamptz;
+  affordable jsonb;
 begin
   for n in 1 .. cardinality(rulings) loop
     continue when not preauth._is_denial(rulings[n].verdict);
     fits_at := null;
+    affordable := null;
     if rulings[n].slot is not null then
       places := preauth._places(routes[route_of[n]], slot_ids, asks[n].call);
-      fits_at := preauth._fits_at(places, preauth._wanted(routes[route_of[n]], places, preauth._option_amounts(asks[n].body, 0)), slots, reserved, lapses, at);
+      wanted := preauth._wanted(routes[route_of[n]], places, case
+        when quote_of[n] is null then preauth._option_amounts(asks[n].body, 0) else quotes[quote_of[n]].amounts end);
+      fits_at := preauth._fits_at(places, wanted, slots, reserved, lapses, at);
+      affordable := preauth._affordable(asks[n], quotes[quote_of[n]], slots[rulings[n].slot], places, wanted, slots, reserved);
     end if;
-    rulings[n].denial := preauth._denial(rulings[n], slots[rulings[n].slot], fits_at, at);
+    rulings[n].denial := preauth._denial(rulings[n], slots[rulings[n].slot], fits_at, affordable, at);
   end loop;
   return rulings;
 end
 $$;
-comment on function preauth._prove_denials(preauth._ask[], preauth._route[], integer[], preauth._slot[], bigint[], bigint[], preauth._line[], timestamptz, preauth._ruling[]) is
+comment on function preauth._prove_denials(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], bigint[], preauth._line[], timestamptz, preauth._ruling[]) is
   'The rulings with the figures that prove each denial and when to come again.';
 
 -- 040_internal/_put_budget.sql
@@ -3474,24 +4602,24 @@ create function preauth._put_budget(plan_id text, account_id text, body jsonb, a
 language plpgsql
 as $$
 declare
+  wanted preauth.budget := preauth._budget_row(plan_id, account_id, body);
   holder text := coalesce('plan:' || plan_id, 'account:' || account_id);
   before preauth.budget;
   after preauth.budget;
 begin
-  select b.* into before from preauth.budget as b where b.owner = holder and b.name = body ->> 'name' and b.retired_at is null for update;
-  if before.budget_id is not null and (before.unit, before.window_policy, before.model)
-      is distinct from (body ->> 'unit', preauth._window_policy(body -> 'window'), body ->> 'model') then
+  select b.* into before from preauth.budget as b where b.owner = holder and b.name = wanted.name and b.retired_at is null for update;
+  if before.budget_id is not null and not preauth._counts_alike(before, wanted) then
     update preauth.budget as b set retired_at = preauth._now() where b.budget_id = before.budget_id;
   end if;
+  perform preauth._revive_budget(holder, wanted);
   insert into preauth.budget
-    (plan_id, account_id, name, unit, window_policy, limit_amount, model, enforcement, overdraft_amount, overage, on_expiry, created_at)
+    (plan_id, account_id, name, unit, window_policy, limit_amount, model, enforcement, overdraft_amount, overage, on_expiry, rollover, created_at)
   values
-    (plan_id, account_id, body ->> 'name', body ->> 'unit', preauth._window_policy(body -> 'window'), (body ->> 'limit_amount')::bigint, body ->> 'model',
-     coalesce(body ->> 'enforcement', 'hard'), coalesce((body ->> 'overdraft_amount')::bigint, 0), coalesce(body ->> 'overage', 'charge'),
-     coalesce(body ->> 'on_expiry', 'keep'), preauth._now())
+    (plan_id, account_id, wanted.name, wanted.unit, wanted.window_policy, wanted.limit_amount, wanted.model,
+     wanted.enforcement, wanted.overdraft_amount, wanted.overage, wanted.on_expiry, wanted.rollover, preauth._now())
   on conflict (owner, name) where retired_at is null do update
     set limit_amount = excluded.limit_amount, enforcement = excluded.enforcement, overdraft_amount = excluded.overdraft_amount,
-      overage = excluded.overage, on_expiry = excluded.on_expiry
+      overage = excluded.overage, on_expiry = excluded.on_expiry, rollover = excluded.rollover
   returning * into after;
   perform preauth._change_overdraft(after.budget_id, preauth._overdraft(after));
   if apply = 'now' then
@@ -3503,7 +4631,7 @@ begin
 end
 $$;
 comment on function preauth._put_budget(text, text, jsonb, text, text, text) is
-  'Makes or changes a well-formed budget of a plan or an account. Another unit, window or model counts something else: the old budget is retired and a new one begins at nothing. apply now: the current windows get the new limit.';
+  'Makes or changes a well-formed budget of a plan or an account. Another unit, window or model counts something else: the old budget is retired, and a new one begins at nothing, or where it was retired before. apply now: the current windows get the new limit.';
 
 -- 040_internal/_put_max_open_holds.sql
 create function preauth._put_max_open_holds(account_id text, max_open_holds integer, actor text, reason text) returns void
@@ -3522,6 +4650,100 @@ end
 $$;
 comment on function preauth._put_max_open_holds(text, integer, text, text) is 'Keeps the bound on open holds as a lifetime budget of unit open_holds, so that concurrency is decided with the other budgets. A slot lapses with its hold''s time.';
 
+-- 040_internal/_quote.sql
+create function preauth._quote(tariffs preauth._tariff[], model text, counts jsonb, is_ceiling boolean, told jsonb) returns preauth._quote
+language plpgsql stable
+as $$
+declare
+  amounts jsonb;
+  ids bigint[];
+  problems jsonb := '{}';
+  priced record;
+  tokens numeric;
+  quote preauth._quote;
+begin
+  for t in 1 .. cardinality(tariffs) loop
+    continue when tariffs[t].name <> model;
+    priced := preauth._price(tariffs[t], counts, is_ceiling);
+    tokens := priced.tokens;
+    if priced.code is null then
+      amounts := jsonb_build_object('tokens', tokens, tariffs[t].unit, priced.amount) || coalesce(amounts, '{}');
+      ids := ids || tariffs[t].price_table_id;
+    else
+      problems := problems || jsonb_build_object(tariffs[t].unit, jsonb_strip_nulls(jsonb_build_object(
+        'code', priced.code, 'dimension', priced.dimension, 'model', tariffs[t].name, 'unit', tariffs[t].unit)));
+    end if;
+  end loop;
+  if problems = '{}' and amounts ? 'usd_nano' and tokens <= 9007199254740991 then
+    quote := row(case when told is null then amounts else amounts || told end, ids, problems)::preauth._quote;
+  else
+    quote := preauth._troubled_quote(amounts, ids, problems, model, counts, told);
+  end if;
+  return quote;
+end
+$$;
+comment on function preauth._quote(preauth._tariff[], text, jsonb, boolean, jsonb) is
+  'What max_usage (is_ceiling) or usage of a model asks of budgets: its cost in each unit with a tariff, and its tokens. told: the amounts that the request itself says, which stand. model null: every tariff counts.';
+
+-- 040_internal/_quote_problem.sql
+create function preauth._quote_problem(problems jsonb, route preauth._route, wanted bigint[], missing_unit text) returns jsonb
+language plpgsql stable
+as $$
+begin
+  if missing_unit is not null then
+    return problems -> missing_unit;
+  end if;
+  for k in 1 .. cardinality(wanted) loop
+    if wanted[k] is null and problems ? route.units[k] then
+      return case when not preauth._counts_only(route.path) then problems -> route.units[k] end;
+    end if;
+  end loop;
+  return null;
+end
+$$;
+comment on function preauth._quote_problem(jsonb, preauth._route, bigint[], text) is
+  'Why a request is refused of which a budget counts a unit that could not be worked out: a hard one always (missing_unit, where it is the unit''s problem), another unless the plan says count_only. {code, …}; null: it is not refused for that.';
+
+-- 040_internal/_quotes.sql
+-- Before any lock is taken: one look-up for all models of the batch.
+create function preauth._quotes(asks preauth._ask[], out quotes preauth._quote[], out quote_of integer[])
+language plpgsql stable
+as $$
+declare
+  models text[] := '{}';
+  tariffs preauth._tariff[];
+  body jsonb;
+begin
+  quotes := '{}';
+  quote_of := '{}';
+  for n in 1 .. cardinality(asks) loop
+    body := asks[n].body;
+    if preauth._is_priced(body) then
+      quote_of[n] := 0;
+      for k in 0 .. preauth._last_option(body) loop
+        if preauth._option_model(body, k) <> all (models) then
+          models := models || preauth._option_model(body, k);
+        end if;
+      end loop;
+    end if;
+  end loop;
+  if quote_of = '{}' then
+    return;
+  end if;
+  tariffs := preauth._tariffs(models, preauth._now());
+  for n in 1 .. cardinality(quote_of) loop
+    continue when quote_of[n] is null;
+    body := asks[n].body;
+    quote_of[n] := cardinality(quotes) + 1;
+    for k in 0 .. preauth._last_option(body) loop
+      quotes := quotes || preauth._option_quote(body, k, tariffs);
+    end loop;
+  end loop;
+end
+$$;
+comment on function preauth._quotes(preauth._ask[]) is
+  'What the priced requests of a batch ask of budgets. quote_of: where the first option of item n is, its k-th alternative k places further; null (or beyond the end) for an item that tells its amounts.';
+
 -- 040_internal/_raise.sql
 create function preauth._raise(code text, message text, detail jsonb default null) returns void
 language plpgsql
@@ -3531,6 +4753,37 @@ begin
 end
 $$;
 comment on function preauth._raise(text, text, jsonb) is 'PA001: misuse; PA002: a broken invariant, the transaction is undone. The codes are listed in sql/README.md.';
+
+-- 040_internal/_raise_errors.sql
+create function preauth._raise_errors(body jsonb, at timestamptz) returns jsonb
+language sql stable
+as $$
+  select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
+    select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.field), '[]') from (
+      select f.name, 'is not a field of a raise' from jsonb_object_keys(body - array['amount', 'expires_at', 'reason']) as f (name)
+      union all
+      select f.name, 'is required' from unnest(array['amount', 'expires_at']) as f (name) where body ->> f.name is null
+      union all
+      values
+        ('amount', case when body ->> 'amount' is not null and (not preauth._is_amount(body -> 'amount') or body -> 'amount' = '0')
+          then 'must be a whole number from 1 to 9007199254740991' end),
+        ('expires_at', case
+          when body ->> 'expires_at' is null then null
+          when not preauth._is_instant(body -> 'expires_at') then 'must be an instant with its offset, such as 2026-10-01T00:00:00Z'
+          when (body ->> 'expires_at')::timestamptz <= _raise_errors.at then 'must be in the future' end)
+    ) as c (field, message)
+    where c.message is not null) || preauth._change_body_errors(body - 'apply') end
+$$;
+comment on function preauth._raise_errors(jsonb, timestamptz) is 'What is wrong with a temporary raise, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_raise_json.sql
+create function preauth._raise_json(account_id text, name text) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object('account_id', r.account_id, 'budget', r.name, 'amount', r.amount, 'expires_at', preauth._time(r.expires_at))
+  from preauth.limit_raise as r where r.account_id = _raise_json.account_id and r.name = _raise_json.name
+$$;
+comment on function preauth._raise_json(text, text) is 'A temporary raise as it is put; null if there is none.';
 
 -- 040_internal/_raise_version.sql
 create function preauth._raise_version() returns trigger
@@ -3542,6 +4795,64 @@ begin
 end
 $$;
 comment on function preauth._raise_version() is 'Accounts or budgets have changed: the routes that were worked out before do not hold any more.';
+
+-- 040_internal/_raise_window.sql
+create function preauth._raise_window(account_id text, name text, amount bigint, expires_at timestamptz, at timestamptz, actor text, reason text) returns void
+language plpgsql
+as $$
+begin
+  with wanted as (
+    select w, l.base + l.raised as after, l.raised
+    from preauth._budgets_of(array[account_id], at) as b
+    cross join lateral preauth._current_window(b.scope, b.counter_id, at) as c
+    join preauth.budget_window as w on w.window_id = c.window_id
+    cross join lateral (select w.limit_amount - w.raised, least(_raise_window.amount, 9007199254740991 - (w.limit_amount - w.raised))) as l (base, raised)
+    where (b.budget).name = _raise_window.name
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select _raise_window.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', (x.w).window_id,
+      jsonb_build_object('before', (x.w).limit_amount, 'after', x.after), at, coalesce(actor, session_user), reason
+    from wanted as x where x.after is distinct from (x.w).limit_amount
+  )
+  update preauth.budget_window as w
+  set limit_amount = x.after, raised = case when x.after is not null then x.raised else 0 end, raised_until = case when x.after is not null and x.raised > 0 and expires_at < w.ends_at then expires_at end
+  from wanted as x
+  where w.window_id = (x.w).window_id;
+end
+$$;
+comment on function preauth._raise_window(text, text, bigint, timestamptz, timestamptz, text, text) is
+  'Raises the limit of the current window (locked) of an account''s budget by an amount in the budget''s unit instead of what it is raised by now; 0 ends the raise. An unlimited window stays so.';
+
+-- 040_internal/_rate_errors.sql
+create function preauth._rate_errors(path text, dimension text, rate jsonb, unit text) returns jsonb
+language sql stable
+as $$
+  select case
+    when preauth._dimension_side(dimension) is null then preauth._error(path, 'is no dimension that can be priced')
+    when jsonb_typeof(rate) <> 'object' then preauth._error(path, format('must be an object {%s, per, required}', preauth._rate_field(unit)))
+    else (
+      select coalesce(jsonb_agg(preauth._error(path || '.' || c.field, c.message) -> 0 order by c.field), '[]')
+      from (
+        select f.name, 'is not a field of a rate in ' || unit
+        from jsonb_object_keys(rate - array[preauth._rate_field(unit), 'per', 'required']) as f (name)
+        union all
+        values
+          (preauth._rate_field(unit), case when preauth._is_amount(rate -> preauth._rate_field(unit)) is not true
+            then 'must be a whole number from 0 to 9007199254740991' end),
+          ('per', case when (preauth._is_amount(rate -> 'per') and rate -> 'per' <> '0') is not true
+            then 'must be a whole number from 1 to 9007199254740991' end),
+          ('required', case when jsonb_typeof(rate -> 'required') <> 'boolean' and rate ->> 'required' is not null then 'must be true or false' end)
+      ) as c (field, message)
+      where c.message is not null)
+  end
+$$;
+comment on function preauth._rate_errors(text, text, jsonb, text) is 'What is wrong with the rate of a dimension, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_rate_field.sql
+create function preauth._rate_field(unit text) returns text
+language sql immutable
+as $$ select case when unit = 'usd_nano' then 'micro_usd' else 'amount' end $$;
+comment on function preauth._rate_field(text) is 'The member of a rate that holds its figure: micro_usd (10^-6 USD) where the cost is in usd_nano, else amount, in the unit itself; for so many (per) of what is counted.';
 
 -- 040_internal/_rate_limit_headers.sql
 create function preauth._rate_limit_headers(budget text, limit_amount bigint, available bigint, starts_at timestamptz, ends_at timestamptz, at timestamptz) returns json
@@ -3555,6 +4866,31 @@ as $$
     case when isfinite(ends_at) then ';t=' || greatest(ceil(extract(epoch from ends_at - at)), 0)::bigint else '' end)::json end
 $$;
 comment on function preauth._rate_limit_headers(text, bigint, bigint, timestamptz, timestamptz, timestamptz) is 'RateLimit-Policy and RateLimit of one budget window (IETF httpapi draft): q and r in the budget''s unit, w and t in seconds.';
+
+-- 040_internal/_rate_of.sql
+create function preauth._rate_of(tariff preauth._tariff, dimension text, tier integer, is_ceiling boolean) returns numeric
+language sql stable
+as $$
+  select case when is_ceiling then tariff.bounds[tier][d.place] else tariff.rates[tier][d.place] end
+  from (select array_position(tariff.dimensions, dimension) as place) as d
+$$;
+comment on function preauth._rate_of(preauth._tariff, text, integer, boolean) is 'The rate of one dimension over the tariff''s scale; null where it has none.';
+
+-- 040_internal/_rates_errors.sql
+create function preauth._rates_errors(path text, rates jsonb, unit text) returns jsonb
+language plpgsql stable
+as $$
+begin
+  if jsonb_typeof(rates) is distinct from 'object' or rates = '{}' or (select count(*) from jsonb_object_keys(rates)) > 64 then
+    return preauth._error(path, 'must be an object {dimension: rate} of 1 to 64 rates');
+  end if;
+  return (
+    select coalesce(jsonb_agg(e.error), '[]')
+    from jsonb_each(rates) as r (dimension, rate)
+    cross join lateral jsonb_array_elements(preauth._rate_errors(path || '.' || r.dimension, r.dimension, r.rate, unit)) as e (error));
+end
+$$;
+comment on function preauth._rates_errors(text, jsonb, text) is 'What is wrong with {dimension: rate}, as [{path, message}]; [] when nothing is.';
 
 -- 040_internal/_read_cursor.sql
 create function preauth._read_cursor(cursor text, out at timestamptz, out first_key text, out second_key text)
@@ -3575,7 +4911,9 @@ $$;
 comment on function preauth._read_cursor(text) is 'What preauth._cursor wrote; all null if it did not. A null cursor is the end of time, where a list that starts with the newest begins.';
 
 -- 040_internal/_record.sql
-create function preauth._record(asks preauth._ask[], rulings preauth._ruling[], lines preauth._line[], slots preauth._slot[], at timestamptz) returns integer[]
+create function preauth._record(
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], rulings preauth._ruling[], lines preauth._line[], slots preauth._slot[], at timestamptz)
+returns integer[]
 language plpgsql
 as $$
 declare
@@ -3585,7 +4923,7 @@ begin
   if cardinality(decided) = 0 then
     return decided;
   end if;
-  recorded := preauth._insert_reservations(asks, rulings, decided, at);
+  recorded := preauth._insert_reservations(asks, quotes, quote_of, rulings, decided, at);
   if cardinality(recorded) < cardinality(decided) then
     lines := array(select l from unnest(lines) as l where l.n = any (recorded));
   end if;
@@ -3598,7 +4936,7 @@ begin
   return recorded;
 end
 $$;
-comment on function preauth._record(preauth._ask[], preauth._ruling[], preauth._line[], preauth._slot[], timestamptz) is
+comment on function preauth._record(preauth._ask[], preauth._quote[], integer[], preauth._ruling[], preauth._line[], preauth._slot[], timestamptz) is
   'Writes the decisions and their holds; the items that were recorded now. An item that another transaction has just recorded is left out, and so are its holds.';
 
 -- 040_internal/_recorded_answer.sql
@@ -3629,7 +4967,8 @@ language sql stable
 as $$
   select preauth._authorization(
     r.request_id, r.account_id, preauth._state_at(r, at), r.model, r.option_no, coalesce(l.lines, ''), r.expires_at,
-    coalesce(l.over_limit, false), true, r.call, preauth._is_record(r.body), false)
+    coalesce(l.over_limit, false), true, r.call, preauth._is_record(r.body), false,
+    r.price_table_ids[1], case when r.call = 'charge' then r.closure -> 'cost' end)
   from (
     select string_agg(preauth._hold_line_text(r.account_id, b.name, w.account_id, b.unit, w.window_key, h.amount, h.available_after), ', ' order by h.position) as lines,
       bool_or(h.available_after < 0) as over_limit
@@ -3645,7 +4984,10 @@ comment on function preauth._recorded_authorization(preauth.reservation, timesta
 create function preauth._refusal(ask preauth._ask, code text, detail text default null) returns jsonb
 language sql stable
 as $$
-  select preauth._problem(code,
+  select case when code in ('price_missing', 'dimension_unpriced', 'dimension_unbounded', 'amount_out_of_range')
+    then preauth._problem(code, preauth._price_detail(detail::jsonb),
+      jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id) || (detail::jsonb - 'code'))
+    else preauth._problem(code,
       case code
         when 'malformed' then 'See errors: each names a field and what is wrong with it.'
         when 'forbidden' then 'This key is bound to a subtree of accounts that this one is not in.'
@@ -3658,8 +5000,9 @@ as $$
         when 'amount_missing' then jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id, 'unit', detail)
         else jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id)
       end)
+  end
 $$;
-comment on function preauth._refusal(preauth._ask, text, text) is 'A refusal of one item as problem+json.';
+comment on function preauth._refusal(preauth._ask, text, text) is 'A refusal of one item as problem+json. detail: the unit of amount_missing; {code, …} as text where a price is wanting.';
 
 -- 040_internal/_refuse_settlement.sql
 create function preauth._refuse_settlement(ask preauth._ask, code text, missing_unit text, at timestamptz) returns preauth._answer
@@ -3813,51 +5156,6 @@ as $$
 $$;
 comment on function preauth._release_verdict(text, preauth.reservation, timestamptz) is 'release, replay, or the code of a refusal.';
 
--- 040_internal/_rename_statements.sql
--- From the catalog, so that no table that comes later is left out: tests/sql/forget holds each text column to one of these kinds.
-create function preauth._rename_statements() returns setof text
-language sql stable
-as $$
-  select format('update preauth.%I set %s where %s', c.relname,
-    string_agg(format(k.assignment, a.attname), ', ' order by a.attnum), string_agg(format(k.condition, a.attname), ' or ' order by a.attnum))
-  from pg_catalog.pg_class as c
-  join pg_catalog.pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
-  cross join lateral (
-    select '%1$I = $2' as assignment, '%1$I = $1' as condition where a.atttypid = 'text'::regtype and a.attname in ('account_id', 'parent_id', 'scope')
-    union all
-    select '%1$I = array_replace(%1$I, $1, $2)', '$1 = any (%1$I)' where a.atttypid = 'text[]'::regtype
-    union all
-    select '%1$I = preauth._renamed(%1$I, $1, $2)', 'strpos(%1$I::text, $1) > 0' where a.atttypid = 'jsonb'::regtype
-  ) as k
-  where c.relnamespace = 'preauth'::regnamespace and c.relkind in ('r', 'p') and c.relname not in ('account', 'route', 'alembic_version')
-  group by c.relname
-  order by c.relname
-$$;
-comment on function preauth._rename_statements() is 'Updates that give an account another name ($1 to $2) wherever a table names it, but for the account''s own row and what is worked out from it.';
-
--- 040_internal/_renamed.sql
-create function preauth._renamed(value jsonb, before text, after text) returns jsonb
-language plpgsql immutable
-as $$
-begin
-  if value is null or strpos(value::text, before) = 0 then
-    return value;
-  end if;
-  return case jsonb_typeof(value)
-    when 'string' then case
-      when value #>> '{}' = before then to_jsonb(after)
-      when value #>> '{}' = 'account:' || before then to_jsonb('account:' || after)
-      when value #>> '{}' ~ ('(^|\s)' || regexp_replace(before, '([.@:/])', '\\\1', 'g') || '([\s,.]|$)')
-        then to_jsonb(regexp_replace(value #>> '{}', '(^|\s)' || regexp_replace(before, '([.@:/])', '\\\1', 'g') || '(?=[\s,.]|$)', '\1' || after, 'g'))
-      else value end
-    when 'array' then (select jsonb_agg(preauth._renamed(a.value, before, after) order by a.ordinality) from jsonb_array_elements(value) with ordinality as a)
-    when 'object' then (select jsonb_object_agg(case o.key when before then after else o.key end, preauth._renamed(o.value, before, after)) from jsonb_each(value) as o)
-    else value
-  end;
-end
-$$;
-comment on function preauth._renamed(jsonb, text, text) is 'A JSON value in which the name before is after wherever it stands: as a value, as a key, or as a word of a sentence.';
-
 -- 040_internal/_renumbered.sql
 create function preauth._renumbered(answer preauth._answer, n integer) returns preauth._answer
 language sql stable
@@ -3869,8 +5167,8 @@ create function preauth._required_fields(call text) returns text[]
 language sql stable
 as $$
   select case call
-    when 'reserve' then array['request_id', 'account_id', 'amounts']
-    when 'charge' then array['request_id', 'account_id', 'amounts']
+    when 'reserve' then array['request_id', 'account_id']
+    when 'charge' then array['request_id', 'account_id']
     when 'release' then array['request_id', 'reason']
     when 'extend' then array['request_id', 'ttl_seconds']
     when 'resolve' then array['request_id', 'action', 'reason']
@@ -3879,6 +5177,105 @@ as $$
 $$;
 comment on function preauth._required_fields(text) is 'Fields a call cannot do without.';
 
+-- 040_internal/_required_of.sql
+create function preauth._required_of(tiers jsonb) returns text[]
+language sql stable
+as $$
+  select array(
+    select distinct r.dimension
+    from jsonb_array_elements(tiers) as t (tier)
+    cross join lateral jsonb_each(t.tier -> 'rates') as r (dimension, rate)
+    where r.rate -> 'required' = 'true'
+    order by r.dimension)
+$$;
+comment on function preauth._required_of(jsonb) is 'The dimensions that a ceiling must bound: required in any tier.';
+
+-- 040_internal/_rerate_errors.sql
+create function preauth._rerate_errors(wrong_table bigint, right_table bigint, since timestamptz, until timestamptz, reason text) returns jsonb
+language sql stable
+as $$
+  select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.place), '[]')
+  from (values
+    (1, 'wrong_table', case when wrong_table is null then 'is required' end),
+    (2, 'right_table', case when right_table is null then 'is required' when right_table = wrong_table then 'is the wrong table itself' end),
+    (3, 'since', case when since is null then 'is required' end),
+    (4, 'until', case when until is null then 'is required' when until <= since then 'must be after since' end),
+    (5, 'reason', case when reason is not null then preauth._value_error('text', to_jsonb(reason)) end)
+  ) as c (place, field, message)
+  where c.message is not null
+$$;
+comment on function preauth._rerate_errors(bigint, bigint, timestamptz, timestamptz, text) is 'What is wrong with a call to rerate, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_rerate_refusal.sql
+create function preauth._rerate_refusal(wrong_table bigint, right_table bigint) returns jsonb
+language plpgsql stable
+as $$
+declare
+  unknown bigint;
+  units text[];
+begin
+  select w.id into unknown
+  from unnest(array[wrong_table, right_table]) with ordinality as w (id, place)
+  where not exists (select from preauth.price_table as t where t.price_table_id = w.id and t.tiers is not null)
+  order by w.place limit 1;
+  if unknown is not null then
+    return preauth._problem('price_table_unknown', format('There is no price table %s with rates of its own.', unknown));
+  end if;
+  select array_agg(distinct t.unit) into units from preauth.price_table as t where t.price_table_id in (wrong_table, right_table);
+  return case when cardinality(units) > 1 then preauth._malformed(preauth._error('right_table', format('is in another unit: %s', array_to_string(units, ', ')))) end;
+end
+$$;
+comment on function preauth._rerate_refusal(bigint, bigint) is 'The problem with two tables between which a spend is to be rerated; null when there is none.';
+
+-- 040_internal/_rerate_summary.sql
+create function preauth._rerate_summary(reratings preauth._rerating[]) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object('events', coalesce(sum(a.events), 0), 'before', coalesce(sum(a.before), 0), 'after', coalesce(sum(a.after), 0),
+    'difference', coalesce(sum(a.after - a.before), 0),
+    'accounts', coalesce(jsonb_agg(jsonb_build_object('account_id', a.account_id, 'events', a.events, 'before', a.before, 'after', a.after,
+      'difference', a.after - a.before) order by a.account_id), '[]'))
+  from (select f.account_id, count(*) as events, sum(f.before) as before, sum(f.after) as after from unnest(reratings) as f group by f.account_id) as a
+$$;
+comment on function preauth._rerate_summary(preauth._rerating[]) is 'What reratings change, in all and by the account that spent, in the unit of the tables.';
+
+-- 040_internal/_rerated_windows.sql
+create function preauth._rerated_windows(reratings preauth._rerating[], unit text) returns table (window_id bigint, difference bigint)
+language sql stable
+as $$
+  select l.window_id, sum(f.after - f.before)::bigint
+  from unnest(reratings) as f
+  join preauth.hold_line as l on l.request_id = f.request_id and l.account_id = f.account_id and l.state = 'settled'
+  join preauth.budget_window as w on w.window_id = l.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id
+  where b.unit = _rerated_windows.unit
+  group by l.window_id
+  having sum(f.after - f.before) <> 0
+$$;
+comment on function preauth._rerated_windows(preauth._rerating[], text) is 'The windows that rerated spends were settled on, and by how much each moves, in the unit.';
+
+-- 040_internal/_reratings.sql
+create function preauth._reratings(wrong_table bigint, tariff preauth._tariff, since timestamptz, until timestamptz) returns preauth._rerating[]
+language sql stable
+as $$
+  select array(
+    select row(u.request_id, u.account_id, coalesce((last.detail ->> 'after')::bigint, (u.amounts ->> tariff.unit)::bigint), p.amount::bigint,
+        case when p.code is not null then coalesce(p.dimension, p.code) end)::preauth._rerating
+    from preauth.usage_event as u
+    left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id
+    left join lateral (
+      select e.detail from preauth.reservation_event as e
+      where e.request_id = u.request_id and e.account_id = u.account_id and e.event = 'rerated' and e.detail ->> 'unit' = tariff.unit
+      order by e.event_id desc limit 1
+    ) as last on true
+    cross join lateral preauth._price(tariff, u.usage, u.outcome = 'expired' or r.call = 'charge' and not r.body ? 'usage') as p
+    where u.window_id is null and u.occurred_at >= since and u.occurred_at < until and u.cost ? tariff.unit
+      and coalesce((last.detail ->> 'right_table')::bigint = wrong_table, wrong_table = any (u.price_table_ids))
+    order by u.account_id, u.request_id)
+$$;
+comment on function preauth._reratings(bigint, preauth._tariff, timestamptz, timestamptz) is
+  'Every spend from since until before until that was priced by the wrong table, and by no other since, priced by the right one.';
+
 -- 040_internal/_reservation_json.sql
 create function preauth._reservation_json(r preauth.reservation, at timestamptz) returns jsonb
 language sql stable
@@ -3886,7 +5283,8 @@ as $$
   select jsonb_build_object(
     'request_id', r.request_id, 'account_id', r.account_id, 'call', r.call,
     'decision', case when r.denial is null then 'authorized' else 'denied' end,
-    'state', preauth._state_at(r, at), 'model', r.model, 'chosen_alternative', nullif(r.option_no, 0) - 1, 'price_table_id', null,
+    'state', preauth._state_at(r, at), 'model', r.model, 'chosen_alternative', nullif(r.option_no, 0) - 1, 'price_table_id', r.price_table_ids[1],
+    'price_table_ids', to_jsonb(coalesce(r.price_table_ids, '{}')), 'max_usage', preauth._option_counts(r.body, r.option_no),
     'amounts', preauth._chosen_amounts(r), 'lines', preauth._reservation_lines(r, at),
     'created_at', preauth._time(r.created_at), 'expires_at', preauth._time(r.expires_at), 'on_expiry', r.on_expiry,
     'session_id', r.body -> 'session_id', 'labels', coalesce(r.body -> 'labels', '{}'),
@@ -3912,7 +5310,7 @@ comment on function preauth._reservation_lines(preauth.reservation, timestamptz)
 
 -- 040_internal/_reserve_answers.sql
 create function preauth._reserve_answers(
-  asks preauth._ask[], routes preauth._route[], route_of integer[], slots preauth._slot[], reserved bigint[],
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], reserved bigint[],
   rulings preauth._ruling[], lines preauth._line[], recorded integer[], at timestamptz)
 returns preauth._answer[]
 language plpgsql stable
@@ -3927,7 +5325,7 @@ begin
     to_line := preauth._last_line(lines, n, from_line);
     answers := answers || case
       when rulings[n].verdict = 'authorized' and (all_recorded or n = any (recorded))
-        then preauth._fresh_authorization(asks[n], rulings[n], routes[route_of[n]], slots, lines, from_line, to_line, at)
+        then preauth._fresh_authorization(asks[n], rulings[n], quotes[quote_of[n] + rulings[n].option_no], routes[route_of[n]], slots, lines, from_line, to_line, at)
       else preauth._other_answer(asks[n], rulings[n], routes[route_of[n]], slots, reserved, all_recorded or n = any (recorded), at)
     end;
     from_line := to_line + 1;
@@ -3935,7 +5333,7 @@ begin
   return answers;
 end
 $$;
-comment on function preauth._reserve_answers(preauth._ask[], preauth._route[], integer[], preauth._slot[], bigint[], preauth._ruling[], preauth._line[], integer[], timestamptz) is
+comment on function preauth._reserve_answers(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], preauth._ruling[], preauth._line[], integer[], timestamptz) is
   'The answers of a batch, in the order of its items.';
 
 -- 040_internal/_reserve_batch.sql
@@ -3960,11 +5358,22 @@ as $$
 declare
   releases preauth._ask[] := array(select a from unnest(asks) as a where a.body ->> 'action' = 'release');
   settlements preauth._ask[] := array(select a from unnest(asks) as a where a.body ->> 'action' <> 'release');
+  held preauth.reservation[] := preauth._held(asks);
+  answers preauth._answer[] := preauth._settle_round(settlements, preauth._held(settlements), at)
+    || array(select r from preauth._release_round(releases, at) as r);
 begin
-  return preauth._settle_round(settlements, preauth._held(settlements), at) || array(select r from preauth._release_round(releases, at) as r);
+  for k in 1 .. cardinality(asks) loop
+    perform preauth._log_change(asks[k].actor, 'reservation', asks[k].account_id || '/' || asks[k].request_id,
+      jsonb_build_object('state', preauth._state_at(held[k], at)),
+      jsonb_strip_nulls(jsonb_build_object('state', r.body ->> 'state', 'action', asks[k].body -> 'action', 'amounts', r.body::jsonb -> 'amounts')),
+      asks[k].body ->> 'reason')
+    from unnest(answers) as r
+    where r.n = asks[k].n and r.status = 200 and not (r.body ->> 'replayed')::boolean;
+  end loop;
+  return answers;
 end
 $$;
-comment on function preauth._resolve_round(preauth._ask[], timestamptz) is 'Settles or releases, as a person has decided.';
+comment on function preauth._resolve_round(preauth._ask[], timestamptz) is 'Settles or releases, as a person has decided, each with an entry in the change log.';
 
 -- 040_internal/_respond.sql
 create function preauth._respond(answer preauth._answer) returns jsonb
@@ -4001,6 +5410,23 @@ end
 $$;
 comment on function preauth._retire_budget(bigint, text, text) is 'A budget stops applying to new calls; its windows and what they hold stay.';
 
+-- 040_internal/_revive_budget.sql
+create function preauth._revive_budget(holder text, wanted preauth.budget) returns void
+language plpgsql
+as $$
+begin
+  update preauth.budget as b set retired_at = null
+  where b.budget_id = (
+      select r.budget_id from preauth.budget as r
+      where r.owner = holder and r.name = wanted.name and r.retired_at is not null and preauth._counts_alike(r, wanted)
+        and r.plan_id is not distinct from wanted.plan_id and r.account_id is not distinct from wanted.account_id
+      order by r.budget_id desc limit 1)
+    and not exists (select from preauth.budget as live where live.owner = holder and live.name = wanted.name and live.retired_at is null);
+end
+$$;
+comment on function preauth._revive_budget(text, preauth.budget) is
+  'Where no budget is live under a name but one that counts alike was retired, that one is live again: what was spent in its windows is not forgotten.';
+
 -- 040_internal/_revoke_statements.sql
 create function preauth._revoke_statements() returns setof text
 language sql stable
@@ -4015,6 +5441,42 @@ as $$
     and not (t.class = 'schema' and t.schema = 'preauth_api' and coalesce(r.rolname <> 'anon', false))
 $$;
 comment on function preauth._revoke_statements() is 'What takes from everyone, and from the roles that preauth._audience speaks of, each right that it does not give them.';
+
+-- 040_internal/_rollover.sql
+create function preauth._rollover(value jsonb) returns jsonb
+language sql stable
+as $$ select case when jsonb_typeof(value) = 'object' then '{"overspend": false}'::jsonb || value end $$;
+comment on function preauth._rollover(jsonb) is 'A well-formed rollover with its default written out; null for null.';
+
+-- 040_internal/_rollover_checks.sql
+create function preauth._rollover_checks(body jsonb) returns table (field text, message text)
+language sql stable
+as $$
+  select c.field, c.message
+  from (select body -> 'rollover') as r (value)
+  cross join lateral (
+    select 'rollover', 'must be an object with max, or null for none' where jsonb_typeof(r.value) <> 'object'
+    union all
+    select 'rollover.' || f.name, 'is not a field of a rollover'
+    from jsonb_object_keys(case when jsonb_typeof(r.value) = 'object' then r.value - array['max', 'overspend'] else '{}' end) as f (name)
+    union all
+    select 'rollover.max', 'must be a whole number from 0 to 9007199254740991'
+    where jsonb_typeof(r.value) = 'object' and not coalesce(preauth._is_amount(r.value -> 'max'), false)
+    union all
+    select 'rollover.overspend', 'must be true or false' where jsonb_typeof(r.value) = 'object' and jsonb_typeof(r.value -> 'overspend') <> 'boolean'
+    union all
+    select 'rollover', 'is only for windows that end: calendar, cycle or fixed'
+    where jsonb_typeof(r.value) = 'object' and body -> 'window' ->> 'kind' in ('lifetime', 'rolling')
+  ) as c (field, message)
+  where r.value is not null and r.value <> 'null'
+$$;
+comment on function preauth._rollover_checks(jsonb) is 'What is wrong with a budget''s rollover, field by field.';
+
+-- 040_internal/_room.sql
+create function preauth._room(slot preauth._slot, reserved bigint) returns bigint
+language sql stable
+as $$ select slot.capacity - slot.settled - reserved $$;
+comment on function preauth._room(preauth._slot, bigint) is 'The most that a decision may add to a slot now, in its unit.';
 
 -- 040_internal/_route_keys.sql
 create function preauth._route_keys(asks preauth._ask[], out account_ids text[], out models text[], out route_of integer[])
@@ -4046,7 +5508,8 @@ comment on function preauth._route_keys(preauth._ask[]) is
   'The accounts and models whose routes a batch needs: one for each run of items with the same, and one for each option of an item with alternatives. route_of: where the first option of item n is (its k-th alternative k places further); null when it may not ask.';
 
 -- 040_internal/_routes.sql
-create function preauth._routes(asks preauth._ask[], out routes preauth._route[], out route_of integer[], out opened text[], out worked_out text[])
+create function preauth._routes(
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], out routes preauth._route[], out route_of integer[], out opened text[], out worked_out text[])
 language plpgsql
 as $$
 declare
@@ -4059,12 +5522,32 @@ begin
   if not preauth._are_made(routes) then
     worked_out := keys.account_ids;
     opened := preauth._open_accounts(keys.account_ids, at);
-    routes := preauth._make_routes(asks, keys.account_ids, keys.models, route_of, at);
+    routes := preauth._make_routes(asks, quotes, quote_of, keys.account_ids, keys.models, route_of, at);
   end if;
 end
 $$;
-comment on function preauth._routes(preauth._ask[]) is
+comment on function preauth._routes(preauth._ask[], preauth._quote[], integer[]) is
   'The routes of a batch and where each item''s are (preauth._route_keys), every window that is needed being made. opened: the accounts that were made for it; worked_out: the accounts whose routes were not kept; null: none.';
+
+-- 040_internal/_scale_of.sql
+create function preauth._scale_of(tiers jsonb) returns numeric
+language plpgsql stable
+as $$
+declare
+  scale numeric := 1;
+  per numeric;
+begin
+  for per in
+    select distinct (r.rate ->> 'per')::numeric
+    from jsonb_array_elements(tiers) as t (tier)
+    cross join lateral jsonb_each(t.tier -> 'rates') as r (dimension, rate)
+  loop
+    scale := lcm(scale, per);
+  end loop;
+  return scale;
+end
+$$;
+comment on function preauth._scale_of(jsonb) is 'The least common multiple of all per: with it as denominator every rate is a whole number.';
 
 -- 040_internal/_settle_charges.sql
 create function preauth._settle_charges(asks preauth._ask[], recorded integer[], rulings preauth._ruling[], at timestamptz) returns void
@@ -4081,13 +5564,16 @@ begin
     select row(l.request_id, l.account_id, l.position, l.window_id, 'settled', l.amount)::preauth._closing
     from unnest(spent) as s (n)
     join preauth.hold_line as l on l.request_id = asks[s.n].request_id and l.account_id = asks[s.n].account_id), at);
-  insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor)
-  select asks[s.n].account_id, asks[s.n].request_id,
-    case when (asks[s.n].body ->> 'record')::boolean then 'recorded_exception' else 'charge' end,
-    asks[s.n].body -> 'amounts', 'completed', at, asks[s.n].actor
-  from unnest(spent) as s (n);
+  insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor, usage, cost, price_table_ids)
+  select r.account_id, r.request_id, case when preauth._is_record(r.body) then 'recorded_exception' else 'charge' end,
+    preauth._chosen_amounts(r), 'completed', at, r.actor, preauth._option_counts(r.body, 0),
+    preauth._held_cost(r.body, 0, r.price_table_ids), r.price_table_ids
+  from unnest(spent) as s (n)
+  join preauth.reservation as r on r.request_id = asks[s.n].request_id and r.account_id = asks[s.n].account_id
+  order by s.n;
   update preauth.reservation as r
-  set state = 'settled', closure = jsonb_build_object('amounts', r.body -> 'amounts')
+  set state = 'settled', closure = jsonb_strip_nulls(jsonb_build_object('amounts', preauth._chosen_amounts(r), 'usage', preauth._option_counts(r.body, 0),
+    'cost', preauth._held_cost(r.body, 0, r.price_table_ids)))
   from unnest(spent) as s (n)
   where r.request_id = asks[s.n].request_id and r.account_id = asks[s.n].account_id;
 end
@@ -4111,7 +5597,7 @@ begin
     to_line := to_line + 1;
     spent := preauth._spent(amounts, holdings[to_line].unit);
     missing_unit := least(missing_unit, case when spent is null then holdings[to_line].unit end);
-    exceeds := exceeds or coalesce(spent > holdings[to_line].amount, false) and holdings[to_line].overage = 'reject'
+    exceeds := exceeds or preauth._overage(ask, holdings[to_line].unit, holdings[to_line].amount, spent) > 0 and holdings[to_line].overage = 'reject'
       and holdings[to_line].state = 'held' and not coalesce(holdings[to_line].lapses_at <= at, false);
     uncountable := uncountable
       or holdings[to_line].state <> 'settled' and coalesce(holdings[to_line].window_settled + spent > preauth._most_counted(), false);
@@ -4122,6 +5608,12 @@ end
 $$;
 comment on function preauth._settle_finding(preauth._ask, preauth.reservation, integer, preauth._holding[], integer, timestamptz) is
   'What becomes of a settle call: its verdict (preauth._settle_verdict), the amounts to settle, the unit it does not tell, and where its hold lines, which begin at from_line, end.';
+
+-- 040_internal/_settle_problem.sql
+create function preauth._settle_problem(ask preauth._ask, missing_unit text) returns jsonb
+language sql stable
+as $$ select coalesce(ask.body -> 'priced' -> 'refused', ask.body -> 'priced' -> 'problems' -> missing_unit) $$;
+comment on function preauth._settle_problem(preauth._ask, text) is 'Why a usage cannot be settled: it cannot be priced, or the unit it does not tell has no price. {code, …}; null: it can, as far as prices go.';
 
 -- 040_internal/_settle_round.sql
 create function preauth._settle_round(asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
@@ -4140,6 +5632,7 @@ begin
     perform preauth._expire(asks, 'charge', at);
     held := preauth._held(asks);
   end if;
+  asks := preauth._with_costs(asks, held);
   holdings := preauth._holdings(asks);
   for k in 1 .. cardinality(asks) loop
     f := preauth._settle_finding(asks[k], held[k], k, holdings, from_line, at);
@@ -4187,7 +5680,9 @@ as $$
       case state when 'settled' then 'already_settled' when 'released' then 'already_released' when 'lapsed' then 'hold_lapsed'
         when 'overage_review' then 'settlement_exceeds_hold' when 'unknown' then case when r.state = 'unknown' then 'replay' else 'mark_unknown' end
         else 'mark_unknown' end
-    when state = 'settled' then case when r.closure -> 'amounts' = amounts then 'replay' else 'settlement_conflict' end
+    when state = 'settled' then case when r.closure -> 'amounts' = amounts
+      and (not ask.body ? 'usage' or not r.closure ? 'usage' or r.closure -> 'usage' = ask.body -> 'usage') then 'replay' else 'settlement_conflict' end
+    when ask.body ? 'priced' and preauth._settle_problem(ask, missing_unit) is not null then preauth._settle_problem(ask, missing_unit) ->> 'code'
     when missing_unit is not null then 'amount_missing'
     when ask.call = 'resolve' then 'settle'
     when state = 'overage_review' then 'settlement_exceeds_hold'
@@ -4199,15 +5694,15 @@ comment on function preauth._settle_verdict(preauth._ask, preauth.reservation, t
   'settle, replay, mark_unknown, mark_exceeding (a refused overage that a person must resolve), or the code of a refusal: the rows 4 to 10 and 15 of docs/state-machine.md.';
 
 -- 040_internal/_settled_line_text.sql
-create function preauth._settled_line_text(line preauth._closed) returns text
+create function preauth._settled_line_text(line preauth._closed, overage bigint) returns text
 language sql stable
 as $$
   select format('{"budget": "%s", "scope": "%s", "unit": "%s", "window": "%s", "held": %s, "amount": %s, "overage": %s%s}',
-    line.budget, line.scope, line.unit, line.window_key, line.amount, line.settled_amount, greatest(line.settled_amount - line.amount, 0),
+    line.budget, line.scope, line.unit, line.window_key, line.amount, line.settled_amount, overage,
     case when line.scope = line.account_id then format(', "settled": %s, "reserved": %s, "available": %s', line.settled_after, line.reserved_after,
       coalesce((line.limit_after - line.settled_after - line.reserved_after)::text, 'null')) else '' end)
 $$;
-comment on function preauth._settled_line_text(preauth._closed) is 'A line of a settlement as JSON text, with its window''s figures only where that is the account''s own. preauth._hold_line_text says why nothing needs escaping.';
+comment on function preauth._settled_line_text(preauth._closed, bigint) is 'A line of a settlement as JSON text, with its window''s figures only where that is the account''s own. preauth._hold_line_text says why nothing needs escaping.';
 
 -- 040_internal/_settlement.sql
 create function preauth._settlement(ask preauth._ask, closed preauth._closed[], from_line integer, to_line integer, at timestamptz) returns jsonb
@@ -4219,21 +5714,23 @@ declare
   late boolean := false;
 begin
   for k in from_line .. to_line loop
-    lines := lines || case when k > from_line then ', ' else '' end || preauth._settled_line_text(closed[k]);
-    if closed[k].settled_amount > closed[k].amount then
+    lines := lines || case when k > from_line then ', ' else '' end || preauth._settled_line_text(closed[k], preauth._overage(ask, closed[k].unit, closed[k].amount, closed[k].settled_amount));
+    if preauth._overage(ask, closed[k].unit, closed[k].amount, closed[k].settled_amount) > 0 then
       overage := overage || case when overage <> '' then ', ' else '' end
-        || format('"%s": %s', closed[k].unit, closed[k].settled_amount - closed[k].amount);
+        || format('"%s": %s', closed[k].unit, preauth._overage(ask, closed[k].unit, closed[k].amount, closed[k].settled_amount));
     end if;
     late := late or closed[k].late and closed[k].unit <> 'open_holds';
   end loop;
   return format('{"request_id": "%s", "account_id": "%s", "state": "settled", "outcome": "%s", "amounts": %s, "lines": [%s], "overage": {%s}, '
-      '"late": %s, "settled_at": "%s", "replayed": false%s}',
+      '"late": %s, "settled_at": "%s", "replayed": false%s%s}',
     ask.request_id, ask.account_id, coalesce(ask.body ->> 'outcome', 'completed'), ask.body -> 'amounts', lines, overage,
-    late::text, preauth._time(at), case when ask.call = 'resolve' then format(', "resolved": true, "action": %s', ask.body -> 'action') else '' end)::jsonb;
+    late::text, preauth._time(at), case when ask.call = 'resolve' then format(', "resolved": true, "action": %s', ask.body -> 'action') else '' end,
+    case when ask.body ? 'usage' then format(', "usage": %s, "cost": %s, "price_table_id": %s', ask.body -> 'usage',
+      coalesce(ask.body -> 'priced' -> 'cost', 'null'), coalesce(ask.body -> 'priced' -> 'price_table_ids' -> 0, 'null')) else '' end)::jsonb;
 end
 $$;
 comment on function preauth._settlement(preauth._ask, preauth._closed[], integer, integer, timestamptz) is
-  'The answer to a settlement whose lines are closed from from_line to to_line; overage: {unit: amount above the hold}; late: a hold was gone.';
+  'The answer to a settlement whose lines are closed from from_line to to_line; overage: {unit: amount} that was not authorized (preauth._overage); late: a hold was gone.';
 
 -- 040_internal/_shape_errors.sql
 create function preauth._shape_errors(call text, item jsonb) returns jsonb
@@ -4257,6 +5754,29 @@ begin
 end
 $$;
 comment on function preauth._shape_errors(text, jsonb) is 'Everything malformed in one item of a call, as [{path, message}]; null when nothing is.';
+
+-- 040_internal/_shares.sql
+create function preauth._shares(tariff preauth._tariff, counts jsonb, is_ceiling boolean) returns jsonb
+language plpgsql stable
+as $$
+declare
+  figures numeric[] := case when is_ceiling then tariff.bounds else tariff.rates end;
+  tier integer := preauth._tier_of(tariff, counts);
+  so_far numeric := 0;
+  before numeric := 0;
+  shares jsonb := '{}';
+begin
+  for d in 1 .. cardinality(tariff.dimensions) loop
+    continue when figures[tier][d] is null or not (counts ? tariff.dimensions[d] or tariff.dimensions[d] = 'requests');
+    so_far := so_far + coalesce((counts -> tariff.dimensions[d])::numeric, 1) * figures[tier][d];
+    shares := shares || jsonb_build_object(tariff.dimensions[d], div(so_far + tariff.scale - 1, tariff.scale) - before);
+    before := div(so_far + tariff.scale - 1, tariff.scale);
+  end loop;
+  return shares;
+end
+$$;
+comment on function preauth._shares(preauth._tariff, jsonb, boolean) is
+  'The cost of well-priced counts by dimension, in the tariff''s unit: whole numbers that add up to preauth._price, each within one of its exact share.';
 
 -- 040_internal/_shortage_reason.sql
 create function preauth._shortage_reason(slot preauth._slot, required bigint) returns text
@@ -4295,6 +5815,30 @@ as $$
 $$;
 comment on function preauth._slot_fits_at(preauth._slot, integer, bigint, bigint, timestamptz, preauth._lapse[]) is
   'The earliest instant at which the slot covers what is required if nothing else is spent: now, when leases lapse, or when the window ends; null if never. Where more than 256 leases would have to lapse, the instant by which the first 256 have.';
+
+-- 040_internal/_slots_as_of.sql
+create function preauth._slots_as_of(slots preauth._slot[], at timestamptz) returns preauth._slot[]
+language plpgsql stable
+as $$
+declare
+  found record;
+begin
+  if not exists (select from preauth.account as a where a.plan_changes_at <= at)
+      and not exists (select from preauth.budget_window as w where w.raised_until <= at) then
+    return slots;
+  end if;
+  for k in 1 .. cardinality(slots) loop
+    select w, preauth._budget_at(w, at) as budget into found from preauth.budget_window as w where w.window_id = slots[k].window_id;
+    slots[k].limit_amount := preauth._limit_at(found.w, found.budget, at);
+    slots[k].capacity := preauth._capacity(slots[k].limit_amount, preauth._overdraft(found.budget));
+    slots[k].next_capacity := preauth._next_capacity(found.w, found.budget);
+    slots[k].on_expiry := (found.budget).on_expiry;
+  end loop;
+  return slots;
+end
+$$;
+comment on function preauth._slots_as_of(preauth._slot[], timestamptz) is
+  'Slots with what time alone has changed, and nobody has written down yet: plans that have changed, raises that have ended. Only routes that were worked out just now can have such windows.';
 
 -- 040_internal/_spend_errors.sql
 create function preauth._spend_errors(since timestamptz, until timestamptz, by text[], label text, time_zone text) returns jsonb
@@ -4359,38 +5903,172 @@ $$;
 comment on function preauth._stuck_json(preauth.reservation, timestamptz) is
   'A hold that nobody has ended: what it holds, in its units, and in overage_review the settlement that was refused.';
 
+-- 040_internal/_switch_errors.sql
+create function preauth._switch_errors(body jsonb, at timestamptz) returns jsonb
+language sql stable
+as $$
+  select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
+    select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.field), '[]') from (
+      select f.name, 'is not a field of a change of plan' from jsonb_object_keys(body - array['plan_id', 'apply', 'at', 'reason']) as f (name)
+      union all
+      values
+        ('plan_id', case when not body ? 'plan_id' then 'is required' else preauth._value_error('id', body -> 'plan_id') end),
+        ('at', case
+          when body ->> 'at' is null then null
+          when not preauth._is_instant(body -> 'at') then 'must be an instant with its offset, such as 2026-10-01T00:00:00Z'
+          when body ->> 'apply' is not null then 'is instead of apply'
+          when (body ->> 'at')::timestamptz <= _switch_errors.at then 'must be in the future' end)
+    ) as c (field, message)
+    where c.message is not null) || preauth._change_body_errors(body) end
+$$;
+comment on function preauth._switch_errors(jsonb, timestamptz) is 'What is wrong with a change of plan, as [{path, message}]; [] when nothing is.';
+
 -- 040_internal/_take.sql
 create function preauth._take(asks preauth._ask[]) returns preauth._answer[]
 language plpgsql
 as $$
 declare
   way record;
+  quoted record;
   locked record;
   decided record;
   rulings preauth._ruling[];
   recorded integer[];
   at timestamptz;
 begin
-  way := preauth._routes(asks);
+  quoted := preauth._quotes(asks);
+  way := preauth._routes(asks, quoted.quotes, quoted.quote_of);
   locked := preauth._lock_slots(way.routes);
   at := preauth._now();
-  decided := preauth._decide(asks, way.routes, way.route_of, locked.slots, locked.slot_ids, at, locked.reserved);
+  if way.worked_out is not null then
+    locked.slots := preauth._slots_as_of(locked.slots, at);
+  end if;
+  decided := preauth._decide(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, locked.slot_ids, at, locked.reserved);
   rulings := decided.rulings;
   if cardinality(way.opened) > 0 then
     perform preauth._close_unused_accounts(way.opened, asks, rulings);
   end if;
   if preauth._has_denial(rulings) then
-    rulings := preauth._prove_denials(asks, way.routes, way.route_of, locked.slots, locked.slot_ids, decided.reserved, decided.lines, at, rulings);
+    rulings := preauth._prove_denials(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, locked.slot_ids, decided.reserved, decided.lines, at, rulings);
   end if;
-  recorded := preauth._record(asks, rulings, decided.lines, locked.slots, at);
+  recorded := preauth._record(asks, quoted.quotes, quoted.quote_of, rulings, decided.lines, locked.slots, at);
   if way.worked_out is not null and cardinality(recorded) > 0 then
     perform preauth._keep_routes(way.worked_out, at);
   end if;
-  return preauth._reserve_answers(asks, way.routes, way.route_of, locked.slots, decided.reserved, rulings, decided.lines, recorded, at);
+  return preauth._reserve_answers(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, decided.reserved, rulings, decided.lines, recorded, at);
 end
 $$;
 comment on function preauth._take(preauth._ask[]) is
-  'Takes a batch of reserve or charge calls, numbered 1, 2, 3, …: find windows, lock them once in order, decide in order, record, answer in order.';
+  'Takes a batch of reserve or charge calls, numbered 1, 2, 3, …: price, find windows, lock them once in order, decide in order, record, answer in order.';
+
+-- 040_internal/_take_up.sql
+create function preauth._take_up(account_id text, apply text, at timestamptz, actor text, reason text) returns void
+language plpgsql
+as $$
+declare
+  taken bigint[];
+begin
+  with pair as (
+    select distinct on ((e.budget).budget_id) c.window_id, e.budget, former
+    from preauth._budgets_of(array[_take_up.account_id], at) as e
+    join preauth.budget as former
+      on former.name = (e.budget).name and former.budget_id <> (e.budget).budget_id
+      and (former.account_id = _take_up.account_id or former.plan_id is not null) and preauth._counts_alike(former, e.budget)
+    cross join lateral preauth._current_window(_take_up.account_id, former.budget_id, at) as c
+    join preauth.budget_window as w on w.window_id = c.window_id
+    where not exists (
+      select from preauth.budget_window as x
+      where x.account_id = _take_up.account_id and x.budget_id = (e.budget).budget_id and x.starts_at < w.ends_at and x.ends_at > w.starts_at)
+    order by (e.budget).budget_id, c.window_id desc
+  ), moved as (
+    update preauth.budget_window as w
+    set budget_id = (p.budget).budget_id,
+      ordinal = 1 + coalesce((select max(x.ordinal) from preauth.budget_window as x
+                              where x.account_id = _take_up.account_id and x.budget_id = (p.budget).budget_id), 0),
+      limit_amount = case apply when 'now' then preauth._limit_with(w, (p.budget).limit_amount) else w.limit_amount end,
+      overdraft_amount = preauth._overdraft(p.budget)
+    from pair as p
+    join preauth.budget_window as was on was.window_id = p.window_id
+    where w.window_id = p.window_id
+    returning w.window_id, was.limit_amount as before, w.limit_amount as after,
+      (p.former).owner || '/' || (p.former).name as taken_from, (p.budget).owner || '/' || (p.budget).name as taken_by
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select _take_up.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', m.window_id,
+      jsonb_build_object('before', m.before, 'after', m.after, 'from', m.taken_from, 'to', m.taken_by), at, coalesce(actor, session_user), reason
+    from moved as m
+    returning window_id
+  )
+  select array_agg(n.window_id) into taken from noted as n;
+end
+$$;
+comment on function preauth._take_up(text, text, timestamptz, text, text) is
+  'Each budget that applies to a locked account, but has no window yet, takes up the account''s current window of a budget that counts alike and applies no more: what is spent and held there goes on counting. apply now: with its own limit. Each leaves a limit_changed event.';
+
+-- 040_internal/_tariffs.sql
+-- usd_nano by one probe of the key; an index that is empty as a rule tells that there is no other unit.
+create function preauth._tariffs(names text[], at timestamptz) returns preauth._tariff[]
+language plpgsql stable
+as $$
+declare
+  rows preauth.price_table[];
+begin
+  rows := array(
+    select one.row from unnest(names) as n (name)
+    cross join lateral (
+      select x as row from preauth.price_table as x
+      where x.name = n.name and x.unit = 'usd_nano' and x.effective_from <= at and x.published_at <= at
+      order by x.effective_from desc limit 1
+    ) as one
+    union all
+    (select distinct on (x.name, x.unit) x
+    from preauth.price_table as x
+    where x.name = any (names) and x.unit <> 'usd_nano' and x.effective_from <= at and x.published_at <= at
+    order by x.name, x.unit, x.effective_from desc));
+  return preauth._tariffs_from(rows, at);
+end
+$$;
+comment on function preauth._tariffs(text[], timestamptz) is
+  'By which tables models of these names (each once) are priced at an instant, as far as was published by then: one a unit; aliases are followed once.';
+
+-- 040_internal/_tariffs_from.sql
+create function preauth._tariffs_from(rows preauth.price_table[], at timestamptz) returns preauth._tariff[]
+language plpgsql stable
+as $$
+declare
+  tariffs preauth._tariff[] := '{}';
+  asked preauth.price_table;
+  t preauth.price_table;
+begin
+  foreach asked in array rows loop
+    t := asked;
+    if asked.alias_of is not null then
+      select x.* into t from preauth.price_table as x
+      where x.name = asked.alias_of and x.unit = asked.unit and x.effective_from <= at and x.published_at <= at
+      order by x.effective_from desc limit 1;
+    end if;
+    if t.tiers is not null then
+      tariffs := tariffs || row(asked.name, t.price_table_id, t.unit, t.scale, t.dimensions, t.thresholds, t.rates, t.bounds, t.required)::preauth._tariff;
+    end if;
+  end loop;
+  return tariffs;
+end
+$$;
+comment on function preauth._tariffs_from(preauth.price_table[], timestamptz) is 'The tariffs of rows that were found; of an alias, the table that it stands for at that instant.';
+
+-- 040_internal/_tariffs_of.sql
+create function preauth._tariffs_of(price_table_ids bigint[]) returns preauth._tariff[]
+language plpgsql stable
+as $$
+begin
+  return array(
+    select row(p.name, p.price_table_id, p.unit, p.scale, p.dimensions, p.thresholds, p.rates, p.bounds, p.required)::preauth._tariff
+    from preauth.price_table as p
+    where p.price_table_id = any (price_table_ids) and p.tiers is not null
+    order by p.unit <> 'usd_nano', p.unit);
+end
+$$;
+comment on function preauth._tariffs_of(bigint[]) is 'These price tables, whatever is in effect now; usd_nano first.';
 
 -- 040_internal/_things.sql
 create function preauth._things() returns table (class text, schema text, name text, short_name text, owner oid, acl aclitem[])
@@ -4422,6 +6100,107 @@ $$;
 comment on function preauth._things() is
   'Every schema, table, view, type and function of the ledger, with its owner and who was granted what. Sequences belong to identity columns and go with their tables.';
 
+-- 040_internal/_tier_errors.sql
+create function preauth._tier_errors(path text, tier jsonb, unit text) returns jsonb
+language plpgsql stable
+as $$
+declare
+  errors jsonb := '[]';
+begin
+  if jsonb_typeof(tier) <> 'object' then
+    return preauth._error(path, 'must be an object {above_input_tokens, rates}');
+  end if;
+  select coalesce(jsonb_agg(preauth._error(path || '.' || f.name, 'is not a field of a tier') -> 0), '[]') into errors
+  from jsonb_object_keys(tier - array['above_input_tokens', 'rates']) as f (name);
+  if preauth._is_amount(tier -> 'above_input_tokens') is not true then
+    errors := errors || preauth._error(path || '.above_input_tokens', 'must be a whole number from 0 to 9007199254740991');
+  end if;
+  return errors || preauth._rates_errors(path || '.rates', tier -> 'rates', unit);
+end
+$$;
+comment on function preauth._tier_errors(text, jsonb, text) is 'What is wrong with one tier by itself, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_tier_of.sql
+create function preauth._tier_of(tariff preauth._tariff, counts jsonb) returns integer
+language plpgsql stable
+as $$
+declare
+  input numeric := 0;
+begin
+  if cardinality(tariff.thresholds) = 1 then
+    return 1;
+  end if;
+  for d in 1 .. cardinality(tariff.dimensions) loop
+    if counts ? tariff.dimensions[d] and (tariff.dimensions[d] = 'prompt_tokens' or preauth._dimension_side(tariff.dimensions[d]) = 'input') then
+      input := input + (counts -> tariff.dimensions[d])::numeric;
+    end if;
+  end loop;
+  for tier in reverse cardinality(tariff.thresholds) .. 2 loop
+    if input > tariff.thresholds[tier] then
+      return tier;
+    end if;
+  end loop;
+  return 1;
+end
+$$;
+comment on function preauth._tier_of(preauth._tariff, jsonb) is 'The tier of so many counts: the last that begins below their total input.';
+
+-- 040_internal/_tier_order_errors.sql
+create function preauth._tier_order_errors(path text, tiers jsonb) returns jsonb
+language sql stable
+as $$
+  select coalesce(jsonb_agg(preauth._error(path || '.' || c.place - 1 || '.' || c.field, c.message) -> 0 order by c.place, c.field), '[]')
+  from (
+    select t.place, f.field, f.message
+    from (
+      select w.place, (w.tier ->> 'above_input_tokens')::bigint as above, lag((w.tier ->> 'above_input_tokens')::bigint) over (order by w.place) as before,
+        array(select jsonb_object_keys(w.tier -> 'rates') order by 1) = array(select jsonb_object_keys(tiers -> 0 -> 'rates') order by 1) as alike
+      from jsonb_array_elements(tiers) with ordinality as w (tier, place)
+    ) as t
+    cross join lateral (values
+      ('above_input_tokens', case when t.place = 1 and t.above <> 0 then 'must be 0: the first tier begins there'
+        when t.above <= t.before then 'overlaps the tier before it' end),
+      ('rates', case when not t.alike then 'must price the same dimensions as the first tier' end)
+    ) as f (field, message)
+  ) as c
+  where c.message is not null
+$$;
+comment on function preauth._tier_order_errors(text, jsonb) is 'What is wrong with well-formed tiers as a whole: they begin at 0, ascend, and price the same dimensions; as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_tiers_errors.sql
+create function preauth._tiers_errors(path text, tiers jsonb, unit text) returns jsonb
+language plpgsql stable
+as $$
+declare
+  errors jsonb;
+begin
+  if jsonb_typeof(tiers) is distinct from 'array' or jsonb_array_length(tiers) not between 1 and 16 then
+    return preauth._error(path, 'must be an array of 1 to 16 tiers');
+  end if;
+  select coalesce(jsonb_agg(e.error), '[]') into errors
+  from jsonb_array_elements(tiers) with ordinality as t (tier, place)
+  cross join lateral jsonb_array_elements(preauth._tier_errors(path || '.' || t.place - 1, t.tier, unit)) as e (error);
+  return case when errors <> '[]' then errors else preauth._tier_order_errors(path, tiers) end;
+end
+$$;
+comment on function preauth._tiers_errors(text, jsonb, text) is 'What is wrong with tiers, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_tiers_of.sql
+create function preauth._tiers_of(body jsonb, unit text) returns jsonb
+language sql stable
+as $$
+  select jsonb_agg(jsonb_build_object('above_input_tokens', t.tier -> 'above_input_tokens', 'rates', (
+      select jsonb_object_agg(r.dimension, jsonb_build_object(
+        preauth._rate_field(unit), r.rate -> preauth._rate_field(unit),
+        'per', r.rate -> 'per',
+        'required', coalesce(nullif(r.rate -> 'required', 'null'),
+          to_jsonb(r.dimension in ('input_tokens', 'output_tokens') and r.rate -> preauth._rate_field(unit) <> '0'))))
+      from jsonb_each(t.tier -> 'rates') as r (dimension, rate))) order by t.place)
+  from jsonb_array_elements(coalesce(nullif(body -> 'tiers', 'null'),
+    jsonb_build_array(jsonb_build_object('above_input_tokens', 0, 'rates', body -> 'rates')))) with ordinality as t (tier, place)
+$$;
+comment on function preauth._tiers_of(jsonb, text) is 'The tiers of a well-formed price table with defaults written out; rates alone are one tier.';
+
 -- 040_internal/_time.sql
 create function preauth._time(instant timestamptz) returns text
 language sql stable
@@ -4448,6 +6227,82 @@ as $$
 $$;
 comment on function preauth._timeline(preauth.reservation) is 'Everything that happened to a reservation, in order: the decision, transitions, spend.';
 
+-- 040_internal/_token_count.sql
+create function preauth._token_count(counts jsonb) returns numeric
+language plpgsql stable
+as $$
+begin
+  return (select coalesce(sum(c.value::numeric), 0) from jsonb_each(counts) as c where c.key like '%\_tokens');
+end
+$$;
+comment on function preauth._token_count(jsonb) is 'All tokens among {dimension: count}: what a budget of tokens counts.';
+
+-- 040_internal/_troubled_quote.sql
+create function preauth._troubled_quote(amounts jsonb, price_table_ids bigint[], problems jsonb, model text, counts jsonb, told jsonb) returns preauth._quote
+language plpgsql stable
+as $$
+declare
+  tokens numeric := preauth._token_count(counts);
+  unbounded jsonb := jsonb_path_query_first(problems, '$.* ? (@.code == "dimension_unbounded")');
+begin
+  if not coalesce(amounts ? 'usd_nano', false) and not problems ? 'usd_nano' then
+    problems := problems || jsonb_build_object('usd_nano', jsonb_build_object('code', 'price_missing', 'model', model, 'unit', 'usd_nano'));
+  end if;
+  amounts := coalesce(amounts, '{}') - 'tokens';
+  if unbounded is not null then
+    problems := problems || jsonb_build_object('tokens', unbounded);
+  elsif tokens > 9007199254740991 then
+    problems := problems || '{"tokens": {"code": "amount_out_of_range", "unit": "tokens"}}';
+  else
+    amounts := amounts || jsonb_build_object('tokens', tokens);
+  end if;
+  return row(amounts || coalesce(told, '{}'), price_table_ids, problems)::preauth._quote;
+end
+$$;
+comment on function preauth._troubled_quote(jsonb, bigint[], jsonb, text, jsonb, jsonb) is
+  'A quote of which not all could be worked out: a price is missing, or something that must be bounded is not; then nothing bounds its tokens either.';
+
+-- 040_internal/_unbounded.sql
+create function preauth._unbounded(dimensions text[], bounds jsonb) returns text
+language plpgsql stable
+as $$
+begin
+  for d in 1 .. cardinality(dimensions) loop
+    if not preauth._is_bounded(dimensions[d], bounds) then
+      return dimensions[d];
+    end if;
+  end loop;
+  return null;
+end
+$$;
+comment on function preauth._unbounded(text[], jsonb) is 'The first of these dimensions that max_usage does not bound; null when all are bounded.';
+
+-- 040_internal/_unbounded_amounts.sql
+create function preauth._unbounded_amounts(tariffs preauth._tariff[], usage jsonb, bounds jsonb, told jsonb) returns jsonb
+language plpgsql stable
+as $$
+declare
+  free jsonb := (
+    select jsonb_object_agg(c.key, c.value) from jsonb_each(usage) as c
+    where c.value <> '0' and not preauth._is_bounded(c.key, bounds));
+  amounts jsonb;
+begin
+  if free is null then
+    return null;
+  end if;
+  select jsonb_object_agg(t.unit, div(s.total + t.scale - 1, t.scale)) into amounts
+  from unnest(tariffs) as t
+  cross join lateral (
+    select sum((free -> d.dimension)::numeric * t.rates[preauth._tier_of(t, usage)][d.place]) as total
+    from unnest(t.dimensions) with ordinality as d (dimension, place)
+    where free ? d.dimension
+  ) as s;
+  return (jsonb_build_object('tokens', preauth._token_count(free)) || coalesce(amounts, '{}')) - array(select jsonb_object_keys(coalesce(told, '{}')));
+end
+$$;
+comment on function preauth._unbounded_amounts(preauth._tariff[], jsonb, jsonb, jsonb) is
+  '{unit: amount} of the usage in dimensions that max_usage did not bound: nobody authorized it, so it counts as overage. Null when there is none.';
+
 -- 040_internal/_unknown_body.sql
 create function preauth._unknown_body(r preauth.reservation) returns jsonb
 language sql stable
@@ -4457,8 +6312,24 @@ as $$
 $$;
 comment on function preauth._unknown_body(preauth.reservation) is 'The reply to a settlement whose outcome is unknown.';
 
+-- 040_internal/_unmade.sql
+create function preauth._unmade(account_ids text[], models text[], at timestamptz)
+returns table (depth integer, scope text, zone text, budget preauth.budget, counter_id bigint)
+language sql stable
+as $$
+  select distinct on (b.depth, b.scope, b.counter_id) b.depth, b.scope, b.zone, b.budget, b.counter_id
+  from unnest(account_ids, models) as r (account_id, model)
+  join preauth.account as leaf on leaf.account_id = r.account_id
+  cross join lateral preauth._applicable_budgets(leaf.path, r.model, at) as b
+  where not exists (select from preauth._current_window(b.scope, b.counter_id, at))
+  order by b.depth desc, b.scope, b.counter_id
+$$;
+comment on function preauth._unmade(text[], text[], timestamptz) is 'The budgets of these routes whose current window is not made yet.';
+
 -- 040_internal/_unopened.sql
-create function preauth._unopened(asks preauth._ask[], routes preauth._route[], route_of integer[]) returns table (account_id text, model text)
+create function preauth._unopened(
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[])
+returns table (account_id text, model text)
 language plpgsql stable
 as $$
 begin
@@ -4468,14 +6339,30 @@ begin
     cross join lateral generate_series(0, preauth._last_option(a.body)) as o (option_no)
     cross join lateral (select (routes[route_of[a.n] + o.option_no]).*) as r
     where array_position(r.window_ids, null) is not null
-      and not exists (
-        select from unnest(r.units, r.hard) as u (unit, hard)
-        where u.hard and preauth._amount_of(preauth._option_amounts(a.body, o.option_no), u.unit) is null
-          and not coalesce((a.body ->> 'record')::boolean, false));
+      and (preauth._is_record(a.body) or not preauth._is_untold(row(r.*)::preauth._route,
+        case when quote_of[a.n] is null then preauth._option_amounts(a.body, o.option_no) else quotes[quote_of[a.n] + o.option_no].amounts end,
+        quotes[quote_of[a.n] + o.option_no].problems));
 end
 $$;
-comment on function preauth._unopened(preauth._ask[], preauth._route[], integer[]) is
-  'The accounts and models with windows that are not made yet and are needed; a request that will be refused because a hard budget''s amount is missing makes none.';
+comment on function preauth._unopened(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[]) is
+  'The accounts and models with windows that are not made yet and are needed; a request that will be refused because what it asks of a budget cannot be told makes none.';
+
+-- 040_internal/_usage_problems.sql
+create function preauth._usage_problems(problems jsonb, model text, told jsonb) returns jsonb
+language plpgsql stable
+as $$
+begin
+  if problems -> 'usd_nano' ->> 'code' = 'price_missing' then
+    problems := jsonb_set(problems, '{usd_nano,model}', coalesce(to_jsonb(model), 'null'));
+  end if;
+  return jsonb_strip_nulls(jsonb_build_object('problems', problems, 'refused', (
+    select p.value from jsonb_each(problems) as p
+    where p.value ->> 'code' <> 'price_missing' and not coalesce(told, '{}') ? p.key
+    order by p.key limit 1)));
+end
+$$;
+comment on function preauth._usage_problems(jsonb, text, jsonb) is
+  'What keeps a usage from being worked out: problems by unit, and the one that refuses it whatever is held, for a dimension without a rate is never free; a missing price matters only where money is held.';
 
 -- 040_internal/_value_error.sql
 create function preauth._value_error(kind text, value jsonb) returns text
@@ -4500,6 +6387,12 @@ as $$
 $$;
 comment on function preauth._value_error(text, jsonb) is 'What is wrong with a value of a kind; null when nothing is.';
 
+-- 040_internal/_variant_of.sql
+create function preauth._variant_of(model text) returns text
+language sql immutable
+as $$ select substring(model from ':(batch|flex|priority)$') $$;
+comment on function preauth._variant_of(text) is 'The variant that a name ends in; null where it ends in none.';
+
 -- 040_internal/_verify_admissions.sql
 create function preauth._verify_admissions() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language sql stable
@@ -4521,9 +6414,30 @@ as $$
     and not exists (select from preauth.usage_event as u where u.window_id = w.window_id)
     and not exists (select from preauth.change_log as c
                     where c.subject = 'budget' and c.subject_id = b.owner || '/' || b.name and c.before ->> 'enforcement' <> 'hard')
+    and not exists (select from preauth.account as x where x.account_id = w.account_id and x.plan_changes_at is not null)
 $$;
 comment on function preauth._verify_admissions() is
-  'Hard windows whose decisions let in more than the limit. Late charges, overages and recorded exceptions are no decisions; windows corrected or once not hard are left out.';
+  'Hard windows whose decisions let in more than the limit. Late charges, overages and recorded exceptions are no decisions; windows corrected, once not hard, or of an account whose plan is about to change are left out.';
+
+-- 040_internal/_verify_costs.sql
+create function preauth._verify_costs() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+language sql stable
+as $$
+  select 'cost_is_what_its_price_table_says', u.account_id, null::bigint, u.request_id,
+    jsonb_build_object('cost', w.shares, 'amount', w.amount)::text, jsonb_build_object('cost', c.shares, 'amount', u.amounts -> c.unit)::text
+  from preauth.usage_event as u
+  cross join lateral jsonb_each(u.cost) as c (unit, shares)
+  left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id
+  left join lateral (
+    select preauth._shares(t, u.usage, k.is_ceiling) as shares, (preauth._price(t, u.usage, k.is_ceiling)).amount as amount
+    from unnest(preauth._tariffs_of(u.price_table_ids)) as t
+    cross join (select coalesce(u.outcome = 'expired' or r.call = 'charge' and not r.body ? 'usage', false) as is_ceiling) as k
+    where t.unit = c.unit
+    offset 0  -- so that each is worked out once
+  ) as w on true
+  where w.shares is distinct from c.shares or w.amount is distinct from (u.amounts ->> c.unit)::numeric
+$$;
+comment on function preauth._verify_costs() is 'Works out each priced spend once more by its own price tables; the mismatches, in the unit.';
 
 -- 040_internal/_verify_lines.sql
 create function preauth._verify_lines() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
@@ -4568,7 +6482,7 @@ as $$
     ('settlement_is_what_its_event_says', case when r.state = 'settled' then coalesce(s.amounts, '{}')::text else '' end,
       case when r.state = 'settled' then coalesce(r.closure -> 'amounts', '{}')::text else '' end)
   ) as c (check_name, expected, actual)
-  where c.expected <> c.actual and r.archived_at is null
+  where c.expected <> c.actual
 $$;
 comment on function preauth._verify_reservations() is 'Holds each reservation''s state against its lines and its one spend event; the mismatches.';
 
@@ -4626,12 +6540,12 @@ as $$
   join preauth.budget as b on b.budget_id = w.budget_id
   left join lines as l on l.window_id = w.window_id
   left join corrections as k on k.window_id = w.window_id
-  left join preauth.window_checkpoint as p on p.window_id = w.window_id and p.account_id = w.account_id
   cross join lateral (values
     ('window_reserved_is_sum_of_held_lines', coalesce(l.held, 0)::text, w.reserved::text),
-    ('window_settled_is_sum_of_settled_lines_and_adjustments', (coalesce(l.settled, 0) + coalesce(p.settled_amount, 0) + coalesce(k.adjusted, 0))::text, w.settled::text),
+    ('window_settled_is_sum_of_settled_lines_and_adjustments', (coalesce(l.settled, 0) + coalesce(k.adjusted, 0))::text, w.settled::text),
     ('window_limit_is_the_initial_one_or_the_last_change', coalesce(k.last_limit, to_jsonb(w.initial_limit_amount), 'null')::text, coalesce(to_jsonb(w.limit_amount), 'null')::text),
-    ('window_overdraft_is_its_budgets', case when b.retired_at is null and w.ends_at > preauth._now() then coalesce(preauth._overdraft(b)::text, 'null') end,
+    ('window_overdraft_is_its_budgets', case when b.retired_at is null and w.ends_at > preauth._now() and not exists (
+        select from preauth.account as a where a.account_id = w.account_id and a.plan_changes_at <= preauth._now()) then coalesce(preauth._overdraft(b)::text, 'null') end,
       coalesce(w.overdraft_amount::text, 'null'))
   ) as c (check_name, expected, actual)
   where c.expected <> c.actual
@@ -4748,6 +6662,35 @@ as $$
 $$;
 comment on function preauth._window_policy(jsonb) is 'A well-formed window policy with its defaults written out.';
 
+-- 040_internal/_window_to_correct.sql
+create function preauth._window_to_correct(account_id text, budget_name text, window_key text, at timestamptz) returns bigint
+language plpgsql
+as $$
+declare
+  found bigint;
+begin
+  if window_key is not null then
+    select w.window_id into found
+    from preauth.budget as b
+    join preauth.budget_window as w on w.budget_id = b.budget_id and w.account_id = _window_to_correct.account_id and w.window_key = _window_to_correct.window_key
+    where b.name = budget_name and b.unit <> 'open_holds' and (b.account_id = _window_to_correct.account_id or b.plan_id is not null)
+    order by b.retired_at is not null, w.window_id desc
+    limit 1;
+    return found;
+  end if;
+  perform preauth._make_windows(array[b.depth], array[b.scope], array[b.zone], array[b.budget], array[b.counter_id], at)
+  from preauth._budgets_of(array[account_id], at) as b
+  where (b.budget).name = budget_name and (b.budget).unit <> 'open_holds' and not exists (select from preauth._current_window(b.scope, b.counter_id, at));
+  select c.window_id into found
+  from preauth._budgets_of(array[account_id], at) as b
+  cross join lateral preauth._current_window(b.scope, b.counter_id, at) as c
+  where (b.budget).name = budget_name and (b.budget).unit <> 'open_holds';
+  return found;
+end
+$$;
+comment on function preauth._window_to_correct(text, text, text, timestamptz) is
+  'The window that a correction means: the one with that key, or the current one, which is made if nothing was spent in it yet; null if there is none. The account is locked.';
+
 -- 040_internal/_window_value_errors.sql
 create function preauth._window_value_errors(path text, value jsonb) returns jsonb
 language sql stable
@@ -4793,6 +6736,65 @@ $$;
 comment on function preauth._with_client_error(jsonb) is
   'A problem with the members that PostgREST''s clients make an error of (message, code, details, hint): some of them drop all others, so details is the problem itself.';
 
+-- 040_internal/_with_cost.sql
+create function preauth._with_cost(ask preauth._ask, r preauth.reservation, tariffs preauth._tariff[]) returns preauth._ask
+language plpgsql stable
+as $$
+declare
+  usage jsonb := ask.body -> 'usage';
+  told jsonb := ask.body -> 'amounts';
+  quote preauth._quote := preauth._quote(tariffs, null, usage, false, told);
+  priced jsonb := '{}';
+begin
+  if quote.problems <> '{}' then
+    priced := preauth._usage_problems(quote.problems, r.model, told);
+  end if;
+  if quote.price_table_ids is not null then
+    priced := priced || jsonb_strip_nulls(jsonb_build_object(
+      'price_table_ids', to_jsonb(quote.price_table_ids), 'cost', preauth._cost_of(tariffs, usage, false, told)));
+  end if;
+  if preauth._option_counts(r.body, r.option_no) is not null and not preauth._are_bounded(tariffs, usage, preauth._option_counts(r.body, r.option_no)) then
+    priced := priced || jsonb_build_object('unbounded', preauth._unbounded_amounts(tariffs, usage, preauth._option_counts(r.body, r.option_no), told));
+  end if;
+  ask.body := ask.body || jsonb_build_object('amounts', quote.amounts, 'priced', priced);
+  return ask;
+end
+$$;
+comment on function preauth._with_cost(preauth._ask, preauth.reservation, preauth._tariff[]) is
+  'A settlement with the amounts that its usage comes to by the reservation''s own tariffs, and what is to be kept of that: priced {price_table_ids, cost, unbounded, problems, refused}.';
+
+-- 040_internal/_with_costs.sql
+create function preauth._with_costs(asks preauth._ask[], held preauth.reservation[]) returns preauth._ask[]
+language plpgsql stable
+as $$
+declare
+  is_any boolean := false;
+  ids bigint[] := '{}';
+  tariffs preauth._tariff[];
+begin
+  for k in 1 .. cardinality(asks) loop
+    if asks[k].body ? 'usage' then
+      is_any := true;
+      ids := ids || held[k].price_table_ids;
+    elsif asks[k].body ->> 'action' = 'accept_overage' then
+      asks[k].body := asks[k].body || jsonb_strip_nulls(jsonb_build_object('usage', held[k].closure -> 'usage', 'priced', held[k].closure -> 'priced'));
+    end if;
+  end loop;
+  if not is_any then
+    return asks;
+  end if;
+  tariffs := preauth._tariffs_of(ids);
+  for k in 1 .. cardinality(asks) loop
+    if asks[k].body ? 'usage' and asks[k].body ->> 'action' is distinct from 'accept_overage' then
+      asks[k] := preauth._with_cost(asks[k], held[k], preauth._own_tariffs(held[k], tariffs));
+    end if;
+  end loop;
+  return asks;
+end
+$$;
+comment on function preauth._with_costs(preauth._ask[], preauth.reservation[]) is
+  'Settlements with what their usage costs, by the tables of the reservations that they are for (held: of the same place); one that accepts an overage has what was refused.';
+
 -- 040_internal/_with_retry_after.sql
 create function preauth._with_retry_after(headers json, denial jsonb) returns json
 language sql stable
@@ -4828,7 +6830,7 @@ comment on function preauth._with_twins(preauth._ask[]) is 'The asks, with those
 create function preauth._work_out_routes(account_ids text[], at timestamptz) returns setof preauth.route
 language sql stable
 as $$
-  select leaf.account_id, c.version, w.valid_from, w.valid_until, leaf.path, halted.account_id, w.window_ids, w.units, w.hard, w.models
+  select leaf.account_id, c.version, w.valid_from, least(w.valid_until, scheduled.begins_at), leaf.path, halted.account_id, w.window_ids, w.units, w.hard, w.models
   from (select distinct a.account_id from unnest(account_ids) as a (account_id)) as k
   join preauth.account as leaf on leaf.account_id = k.account_id
   cross join preauth.configuration as c
@@ -4838,32 +6840,69 @@ as $$
     order by cardinality(s.path) desc limit 1
   ) as halted on true
   cross join lateral (
+    select min(case when s.plan_changes_at <= at then '-infinity' else s.plan_changes_at end) as begins_at
+    from preauth.account as s where s.account_id = any (leaf.path)
+  ) as scheduled
+  cross join lateral (
     select
       coalesce(max(current.starts_at), '-infinity') as valid_from,
-      coalesce(min(current.ends_at), 'infinity') as valid_until,
+      coalesce(min(least(current.ends_at, case when current.raised_until <= at then '-infinity' else current.raised_until end)), 'infinity') as valid_until,
       coalesce(array_agg(current.window_id order by b.place), '{}') as window_ids,
       coalesce(array_agg((b.budget).unit order by b.place), '{}') as units,
       coalesce(array_agg((b.budget).enforcement = 'hard' order by b.place), '{}') as hard,
       coalesce(array_agg((b.budget).model order by b.place), '{}') as models
     from (
       select row_number() over (order by x.step, (x.budget).model is null, (x.budget).unit = 'open_holds', (x.budget).name) as place, x.*
-      from preauth._budgets_of(leaf.path) as x
+      from preauth._budgets_of(leaf.path, at) as x
     ) as b
     left join lateral (
-      select n.window_id, n.starts_at, n.ends_at from preauth._current_window(b.scope, (b.budget).budget_id, at) as n
+      select n.window_id, n.starts_at, n.ends_at, n.raised_until from preauth._current_window(b.scope, b.counter_id, at) as n
     ) as current on true
   ) as w
 $$;
 comment on function preauth._work_out_routes(text[], timestamptz) is
-  'The routes of accounts at an instant, from one snapshot: leaf account first, then each ancestor; a budget for one model before a budget for all.';
+  'The routes of accounts at an instant, from one snapshot: leaf account first, then each ancestor; a budget for one model before a budget for all. One that a plan change or the end of a raise has overtaken, or is about to, holds no longer than that.';
+
+-- 040_internal/_write_correction.sql
+create function preauth._write_correction(target preauth.budget_window, amount bigint, request jsonb, at timestamptz, actor text) returns jsonb
+language plpgsql
+as $$
+declare
+  budget preauth.budget;
+  key constant text := coalesce(request ->> 'idempotency_key', (request ->> 'call') || ':' || gen_random_uuid());
+  after preauth.budget_window;
+  reply jsonb;
+begin
+  select b.* into budget from preauth.budget as b where b.budget_id = target.budget_id;
+  if amount <> 0 then
+    perform preauth._correct_settled(target.window_id, amount, at);
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    values (target.account_id, key, 'adjustment', target.window_id, jsonb_build_object(budget.unit, amount), at, coalesce(actor, session_user), request ->> 'reason');
+  end if;
+  select w.* into after from preauth.budget_window as w where w.window_id = target.window_id;
+  perform preauth._log_change(actor, 'window', target.account_id || '/' || budget.name || '/' || target.window_key,
+    preauth._figures_json(target, budget, at), preauth._figures_json(after, budget, at), request ->> 'reason');
+  reply := jsonb_build_object('account_id', target.account_id, 'budget', budget.name, 'unit', budget.unit, 'window', target.window_key, 'amount', amount,
+      'reason', request -> 'reason', 'idempotency_key', request -> 'idempotency_key', 'adjusted_at', preauth._time(at), 'replayed', false)
+    || preauth._figures_json(after, budget, at);
+  if request ? 'idempotency_key' then
+    insert into preauth.correction (account_id, idempotency_key, body, reply, corrected_at)
+    values (target.account_id, key, request, reply, at);
+  end if;
+  return reply;
+end
+$$;
+comment on function preauth._write_correction(preauth.budget_window, bigint, jsonb, timestamptz, text) is
+  'Moves the settled amount of a locked window by a signed amount in the budget''s unit, with its event and its entry in the change log; the reply.';
 
 -- 040_internal/_write_expiries.sql
 create function preauth._write_expiries(due preauth.reservation[], closed preauth._closed[], at timestamptz) returns void
 language plpgsql
 as $$
 begin
-  insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor)
-  select r.account_id, r.request_id, 'settlement', preauth._chosen_amounts(r), 'expired', at, 'expiry'
+  insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor, usage, cost, price_table_ids)
+  select r.account_id, r.request_id, 'settlement', preauth._chosen_amounts(r), 'expired', at, 'expiry',
+    preauth._option_counts(r.body, r.option_no), preauth._held_cost(r.body, r.option_no, r.price_table_ids), r.price_table_ids
   from unnest(due) as r where r.on_expiry = 'charge'
   order by r.request_id, r.account_id;
   insert into preauth.reservation_event (request_id, account_id, event, occurred_at, actor)
@@ -4880,6 +6919,59 @@ begin
 end
 $$;
 comment on function preauth._write_expiries(preauth.reservation[], preauth._closed[], timestamptz) is 'States and events of expired reservations.';
+
+-- 040_internal/_write_plan_changes.sql
+create function preauth._write_plan_changes(account_ids text[], at timestamptz) returns void
+language plpgsql
+as $$
+declare
+  due text[] := array(select a.account_id from preauth.account as a where a.account_id = any (account_ids) and a.plan_changes_at <= at);
+  was jsonb;
+  due_id text;
+  reason text;
+begin
+  foreach due_id in array due loop
+    was := preauth._account_json(due_id);
+    update preauth.account as a
+    set plan_id = a.next_plan_id, next_plan_id = null, plan_changes_at = null, plan_change_reason = null
+    from preauth.account as before
+    where a.account_id = due_id and before.account_id = due_id
+    returning before.plan_change_reason into reason;
+    perform preauth._take_up(due_id, 'now', at, 'schedule', reason);
+    perform preauth._log_change('schedule', 'account', due_id, was, preauth._account_json(due_id), reason);
+  end loop;
+end
+$$;
+comment on function preauth._write_plan_changes(text[], timestamptz) is 'Writes down the scheduled plan changes of locked accounts whose time has come.';
+
+-- 040_internal/_write_reratings.sql
+create function preauth._write_reratings(reratings preauth._rerating[], wrong_table bigint, right_table bigint, unit text, actor text, reason text) returns void
+language plpgsql
+as $$
+declare
+  at timestamptz;
+begin
+  perform preauth._lock_windows(array(select w.window_id from preauth._rerated_windows(reratings, unit) as w));
+  at := preauth._now();
+  with moved as (
+    select w.difference, c.*
+    from preauth._rerated_windows(reratings, unit) as w
+    cross join lateral preauth._correct_settled(w.window_id, w.difference, at) as c
+  )
+  insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+  select m.account_id, format('rerate:%s:%s:%s', wrong_table, right_table, gen_random_uuid()), 'adjustment', m.window_id,
+    jsonb_build_object(unit, m.difference), at, coalesce(actor, session_user), coalesce(reason, format('rerated from price table %s to %s', wrong_table, right_table))
+  from moved as m
+  order by m.window_id;
+  insert into preauth.reservation_event (request_id, account_id, event, occurred_at, actor, detail)
+  select f.request_id, f.account_id, 'rerated', at, coalesce(actor, session_user), jsonb_strip_nulls(jsonb_build_object('unit', unit,
+    'wrong_table', wrong_table, 'right_table', right_table, 'before', f.before, 'after', f.after, 'difference', f.after - f.before, 'reason', reason))
+  from unnest(reratings) as f
+  order by f.request_id, f.account_id;
+end
+$$;
+comment on function preauth._write_reratings(preauth._rerating[], bigint, bigint, text, text, text) is
+  'Moves the windows of rerated spends by an adjustment each, and writes down by which table every spend is priced now: that is what keeps it from being rerated twice. Locks the windows.';
 
 -- 040_internal/_write_settlements.sql
 create function preauth._write_settlements(asks preauth._ask[], closed preauth._closed[], at timestamptz) returns preauth._answer[]
@@ -4901,10 +6993,12 @@ begin
     from_line := to_line + 1;
   end loop;
   insert into preauth.usage_event
-    (account_id, request_id, kind, amounts, overage, outcome, provider_request_id, occurred_at, actor, reason)
+    (account_id, request_id, kind, amounts, overage, outcome, provider_request_id, occurred_at, actor, reason, usage, cost, price_table_ids)
   select asks[k].account_id, asks[k].request_id, case when (replies[k] ->> 'late')::boolean then 'late_charge' else 'settlement' end,
     asks[k].body -> 'amounts', nullif(replies[k] -> 'overage', '{}'), replies[k] ->> 'outcome', asks[k].body ->> 'provider_request_id',
-    at, asks[k].actor, asks[k].body ->> 'reason'
+    at, asks[k].actor, asks[k].body ->> 'reason', asks[k].body -> 'usage', asks[k].body -> 'priced' -> 'cost',
+    case when asks[k].body -> 'priced' ? 'price_table_ids'
+      then array(select i.id::bigint from jsonb_array_elements_text(asks[k].body -> 'priced' -> 'price_table_ids') as i (id)) end
   from generate_subscripts(asks, 1) as k;
   update preauth.reservation as x
   set state = 'settled', closure = replies[k]
@@ -4933,41 +7027,41 @@ end
 $$;
 comment on function preauth_api.account(text, text) is 'An account with its own live budgets. within: the subtree the caller is bound to (null: any).';
 
--- 050_api/archive.sql
-create function preauth_api.archive(before timestamptz, max_count integer default 1000, after text default null) returns table (document text, cursor text)
+-- 050_api/adjust.sql
+create function preauth_api.adjust(account_id text, body jsonb, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._answered(preauth._correct('adjust', account_id, body, actor));
+end
+$$;
+comment on function preauth_api.adjust(text, jsonb, text) is
+  'Corrects what a window of an account counts as settled. body: {budget, amount (signed, in the budget''s unit, not 0), reason, idempotency_key, window: its key (the current one if left out)}. Nothing that was settled is rewritten: it is an adjustment usage event of its own. The same key and body again give the first reply, replayed; another body is a 409 request_id_conflict. Returns the window''s figures, or a problem with nothing written.';
+
+-- 050_api/apply_due.sql
+create function preauth_api.apply_due(max_count integer default 100) returns integer
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
 as $$
 declare
-  from_here record := preauth._read_cursor(coalesce(after, '-infinity~~'));
-  chosen preauth.reservation[];
   at timestamptz := preauth._now();
+  due text[];
 begin
-  if before is null or before > at or max_count not between 1 and 10000 or from_here.at is null then
-    perform preauth._raise('PA001', 'before must be in the past, max_count from 1 to 10000, after a cursor');
+  if not exists (select from preauth.account as a where a.plan_changes_at <= at) then
+    return preauth._end_raises(max_count, at);
   end if;
-  chosen := array(
-    select r from preauth.reservation as r
-    where r.created_at >= from_here.at and (r.created_at, r.request_id, r.account_id) > (from_here.at, from_here.first_key, from_here.second_key)
-      and r.created_at < before and r.state in ('settled', 'denied') and r.archived_at is null and preauth._may_archive(r, before)
-    order by r.created_at, r.request_id, r.account_id
-    limit max_count
-    for no key update skip locked);
-  return query select d.document, d.cursor from preauth._archive(chosen, before, at) as d order by d.place;
+  perform preauth._lock_configuration();
+  due := array(
+    select a.account_id from preauth.account as a
+    where a.plan_changes_at <= at
+    order by a.plan_changes_at
+    limit max_count);
+  perform preauth._begin_change(due, null);
+  return cardinality(due);
 end
 $$;
-comment on function preauth_api.archive(timestamptz, integer, text) is
-  'Moves up to max_count settled or denied reservations from before an instant out of the ledger, the oldest first: returns each as one JSON document with its lines and events, to be written where it is kept before the transaction is committed, and keeps what proves the windows and the key. after: the last cursor, to go on. Raises PA001 for a before in the future.';
-
--- 050_api/archive_figures.sql
-create function preauth_api.archive_figures() returns table (window_id bigint, settled_amount bigint, line_count bigint)
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
-as $$
-begin
-  return query select p.window_id, p.settled_amount, p.line_count from preauth.window_checkpoint as p order by p.window_id;
-end
-$$;
-comment on function preauth_api.archive_figures() is 'What the archive must hold for each window, in its budget''s unit: preauth retention --check compares.';
+comment on function preauth_api.apply_due(integer) is
+  'Writes down what time has changed of plans and raises, which decisions and balances heed without it: at most max_count accounts, or else windows. Any number of workers may call it: they take turns. Returns how many; call again until that is 0.';
 
 -- 050_api/audit_adjustments.sql
 create function preauth_api.audit_adjustments(
@@ -5300,9 +7394,9 @@ begin
     'as_of', preauth._time(at),
     'windows', (
       select coalesce(jsonb_agg(
-        preauth._balance_window(b.scope, b.zone, b.budget, audit or b.scope = account.account_id, at)
+        preauth._balance_window(b.scope, b.zone, b.budget, b.counter_id, audit or b.scope = account.account_id, at)
         order by b.step, (b.budget).model nulls last, (b.budget).unit = 'open_holds', (b.budget).name), '[]')
-      from preauth._budgets_of(account.path) as b)));
+      from preauth._budgets_of(account.path, at) as b)));
 end
 $$;
 comment on function preauth_api.balance(text, boolean, text) is
@@ -5345,18 +7439,20 @@ create function preauth_api.charge(
   model text default null,
   session_id text default null,
   labels jsonb default null,
-  record boolean default null)
+  record boolean default null,
+  max_usage jsonb default null,
+  usage jsonb default null)
 returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
   return preauth._respond((preauth._reserve_batch('charge', jsonb_build_array(jsonb_build_object(
-    'request_id', request_id, 'account_id', account_id, 'amounts', amounts, 'model', model, 'session_id', session_id, 'labels', labels, 'record', record)), null, null))[1]);
+    'request_id', request_id, 'account_id', account_id, 'amounts', amounts, 'model', model, 'session_id', session_id, 'labels', labels, 'record', record, 'max_usage', max_usage, 'usage', usage)), null, null))[1]);
 end
 $$;
-comment on function preauth_api.charge(text, text, jsonb, text, text, jsonb, boolean) is
-  'Spends a known cost in one step: checked as reserve does and settled at once, or denied with nothing charged. record true: it was spent already; it is never refused, and flagged.';
+comment on function preauth_api.charge(text, text, jsonb, text, text, jsonb, boolean, jsonb, jsonb) is
+  'Spends a known cost in one step: checked as reserve does and settled at once, or denied with nothing charged. The cost is told as amounts {unit: amount}, or worked out of usage {dimension: count} (or of max_usage, as reserve does) by the price table of the model. record true: it was spent already; it is never refused, and flagged.';
 
 -- 050_api/charge_many.sql
 create function preauth_api.charge_many(items jsonb, actors text[] default null, within text[] default null)
@@ -5400,19 +7496,41 @@ create function preauth_api.delete_budget(account_id text, name text, actor text
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
+  at timestamptz := preauth._begin_change(array[account_id], null);
   live bigint;
+  retired_at timestamptz;
 begin
-  perform preauth._lock_configuration();
   select b.budget_id into live from preauth.budget as b
-  where b.owner = 'account:' || delete_budget.account_id and b.name = delete_budget.name and b.unit <> 'open_holds' and b.retired_at is null
-  for update;
+  where b.owner = 'account:' || delete_budget.account_id and b.name = delete_budget.name and b.unit <> 'open_holds' and b.retired_at is null;
   if live is null then
     return preauth._answered(preauth._problem('budget_unknown', format('Account %s has no budget %s.', account_id, name)));
   end if;
-  return preauth._answered(jsonb_build_object('account_id', account_id, 'name', name, 'retired_at', preauth._time(preauth._retire_budget(live, actor, reason))));
+  retired_at := preauth._retire_budget(live, actor, reason);
+  perform preauth._take_up(account_id, 'now', at, actor, reason);
+  return preauth._answered(jsonb_build_object('account_id', account_id, 'name', name, 'retired_at', preauth._time(retired_at)));
 end
 $$;
-comment on function preauth_api.delete_budget(text, text, text, text) is 'Retires an account''s own budget: it no longer applies, its history is kept.';
+comment on function preauth_api.delete_budget(text, text, text, text) is
+  'Retires an account''s own budget: it no longer applies, its history is kept. A budget of the plan that counts the same applies again, and takes up its current window.';
+
+-- 050_api/delete_raise.sql
+create function preauth_api.delete_raise(account_id text, name text, actor text default null, reason text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  at timestamptz := preauth._begin_change(array[account_id], null, array[name]);
+  before jsonb := preauth._raise_json(account_id, name);
+begin
+  if before is null or (before ->> 'expires_at')::timestamptz <= at then
+    return preauth._answered(preauth._problem('raise_unknown', format('Budget %s of account %s is not raised.', name, account_id)));
+  end if;
+  delete from preauth.limit_raise as r where r.account_id = delete_raise.account_id and r.name = delete_raise.name;
+  perform preauth._raise_window(account_id, name, 0, at, at, actor, reason);
+  perform preauth._log_change(actor, 'limit_raise', account_id || '/' || name, before, null, reason);
+  return preauth._answered(before || jsonb_build_object('ended_at', preauth._time(at)));
+end
+$$;
+comment on function preauth_api.delete_raise(text, text, text, text) is 'Ends a temporary raise before its time.';
 
 -- 050_api/expire_due.sql
 create function preauth_api.expire_due(max_count integer default 100) returns integer
@@ -5464,36 +7582,6 @@ end
 $$;
 comment on function preauth_api.extend_many(jsonb, text[], text[]) is
   'Many extend calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
-
--- 050_api/forget.sql
-create function preauth_api.forget(account_id text, reason text default null, actor text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
-as $$
-declare
-  pseudonym text := 'forgotten:' || replace(gen_random_uuid()::text, '-', '');
-  held bigint;
-begin
-  if not coalesce(preauth._is_line(to_jsonb(reason), 256), false) then
-    return preauth._answered(preauth._malformed(preauth._error('reason', 'must be a string of 1 to 256 characters, none of them a control character')));
-  end if;
-  perform preauth._lock_configuration();
-  lock table preauth.account in share row exclusive mode;
-  perform from preauth._lock_windows(array(select w.window_id from preauth.budget_window as w where w.account_id = forget.account_id));
-  if not exists (select from preauth.account as a where a.account_id = forget.account_id) then
-    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', account_id)));
-  end if;
-  select count(*) into held from preauth.reservation as r
-  where r.account_id || '' = forget.account_id and r.state not in ('settled', 'released', 'lapsed', 'denied');
-  if held > 0 then
-    return preauth._answered(preauth._problem('holds_open', format('Account %s has %s open holds: settle, release or resolve them first.', account_id, held)));
-  end if;
-  perform preauth._forget(account_id, pseudonym);
-  perform preauth._log_change(actor, 'account', pseudonym, null, '{"forgotten": true}', reason);
-  return preauth._answered(jsonb_build_object('account_id', pseudonym, 'forgotten', true));
-end
-$$;
-comment on function preauth_api.forget(text, text, text) is
-  'Gives an account another name in every table and drops what callers said of it (labels, session and provider ids); amounts, times and request ids stay, so all sums do. It cannot be undone, and nobody can tell the new name from the old. 409 holds_open while it holds something.';
 
 -- 050_api/key_by_hash.sql
 create function preauth_api.key_by_hash(key_hash bytea) returns jsonb
@@ -5577,6 +7665,90 @@ end
 $$;
 comment on function preauth_api.plan(text) is 'A plan with its live budgets.';
 
+-- 050_api/preview_budget.sql
+create function preauth_api.preview_budget(body jsonb) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  errors jsonb := preauth._budget_errors('', body);
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  return preauth._answered(preauth._budget_json(preauth._budget_row(null, null, body)));
+end
+$$;
+comment on function preauth_api.preview_budget(jsonb) is 'A budget as it would be read back, its defaults written out, or what is malformed in it; nothing is written.';
+
+-- 050_api/price_table.sql
+create function preauth_api.price_table(price_table_id bigint) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._answered(coalesce(
+    (select preauth._price_table_json(t) from preauth.price_table as t where t.price_table_id = price_table.price_table_id),
+    preauth._problem('price_table_unknown', format('There is no price table %s.', price_table_id))));
+end
+$$;
+comment on function preauth_api.price_table(bigint) is 'One price table.';
+
+-- 050_api/price_tables.sql
+create function preauth_api.price_tables(model text default null, at timestamptz default null) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (
+    select coalesce(jsonb_agg(preauth._price_table_json(t) order by t.name, t.unit, t.effective_from desc), '[]')
+    from preauth.price_table as t
+    where (price_tables.model is null or t.name = price_tables.model)
+      and (price_tables.at is null or t.effective_from <= price_tables.at and not exists (
+        select from preauth.price_table as later
+        where later.name = t.name and later.unit = t.unit and later.effective_from > t.effective_from and later.effective_from <= price_tables.at)));
+end
+$$;
+comment on function preauth_api.price_tables(text, timestamptz) is
+  'Published price tables and aliases by name, the newest first. model: the name, exactly (model:variant for a variant); null: all. at: only what is in effect then; null: every version, future ones too.';
+
+-- 050_api/publish_price_table.sql
+create function preauth_api.publish_price_table(body jsonb, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  errors jsonb := preauth._price_table_errors(body);
+  name text := preauth._price_table_name(body ->> 'model', body ->> 'variant');
+  unit text := coalesce(body ->> 'unit', 'usd_nano');
+  effective_from timestamptz;
+  tiers jsonb;
+  before preauth.price_table;
+  made preauth.price_table;
+  conflict text;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  lock table preauth.price_table in share row exclusive mode;  -- one publication at a time; nobody who prices waits
+  effective_from := coalesce((body ->> 'effective_from')::timestamptz, preauth._now());
+  tiers := preauth._tiers_of(body, unit);
+  before := preauth._price_table_at(name, unit, effective_from);
+  conflict := preauth._alias_conflict(body, name, unit, effective_from);
+  if conflict is not null or (before.effective_from = effective_from and before.tiers is distinct from tiers) then
+    return preauth._answered(preauth._problem('price_table_conflict', format('%s already says something else from %s on; what is published is never changed, only superseded by a later one.',
+      coalesce(conflict, name), preauth._time(effective_from)), jsonb_build_object('name', coalesce(conflict, name), 'unit', unit)));
+  end if;
+  if before.tiers = tiers and (before.effective_from = effective_from or body ->> 'effective_from' is null) then
+    perform preauth._open_aliases(body, name, unit, effective_from, actor);
+    return preauth._price_table_json(before) || '{"replayed": true}';
+  end if;
+  made := preauth._insert_price_table(body, name, unit, effective_from, tiers, actor);
+  perform preauth._open_aliases(body, name, unit, effective_from, actor);
+  perform preauth._log_change(actor, 'price_table', name, case when before.name is not null then preauth._price_table_json(before) end,
+    preauth._price_table_json(made), body ->> 'reason');
+  return preauth._price_table_json(made) || '{"replayed": false}';
+end
+$$;
+comment on function preauth_api.publish_price_table(jsonb, text) is
+  'Publishes rates of a model from an instant on. body: {model, variant, unit (default usd_nano), effective_from (default now), rates {dimension: {micro_usd, per, required}} or tiers [{above_input_tokens, rates}], source, aliases, reason}; in other units a rate is {amount, per, required}. The same again is replayed; other rates of the same name, unit and instant are a 409 price_table_conflict. Returns the table, or a problem with nothing written.';
+
 -- 050_api/put_account.sql
 create function preauth_api.put_account(account_id text, body jsonb, actor text default null) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -5586,6 +7758,7 @@ declare
   problem jsonb;
   before jsonb;
   wanted jsonb;
+  at timestamptz;
 begin
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
@@ -5597,6 +7770,7 @@ begin
   if problem is not null then
     return preauth._answered(problem);
   end if;
+  at := preauth._begin_change(array[account_id], array[body ->> 'plan_id'], array['max_open_holds']);
   before := preauth._account_json(account_id);
   wanted := coalesce(before, '{"time_zone": "UTC", "status": "active"}') || body;
   insert into preauth.account (account_id, path, time_zone, status, created_at)
@@ -5606,16 +7780,19 @@ begin
     perform preauth._move_account(account_id, wanted ->> 'parent_id');
   end if;
   update preauth.account as a
-  set plan_id = wanted ->> 'plan_id', time_zone = coalesce(wanted ->> 'time_zone', 'UTC'), cycle_anchor = (wanted ->> 'cycle_anchor')::date,
+  set time_zone = coalesce(wanted ->> 'time_zone', 'UTC'), cycle_anchor = (wanted ->> 'cycle_anchor')::date,
     status = wanted ->> 'status', max_open_holds = (wanted ->> 'max_open_holds')::integer
   where a.account_id = put_account.account_id;
+  if body ? 'plan_id' then
+    perform preauth._change_plan(account_id, body ->> 'plan_id', 'now', at, actor, body ->> 'reason');
+  end if;
   perform preauth._put_max_open_holds(account_id, (wanted ->> 'max_open_holds')::integer, actor, body ->> 'reason');
   perform preauth._log_change(actor, 'account', account_id, before, preauth._account_json(account_id), body ->> 'reason');
   return preauth._answered(preauth._account_json(account_id));
 end
 $$;
 comment on function preauth_api.put_account(text, jsonb, text) is
-  'Makes an account or changes it. body: {plan_id, parent_id, time_zone, cycle_anchor, status, max_open_holds, reason}; what is left out stays as it is, null clears. Returns the account, or a problem with nothing written.';
+  'Makes an account or changes it. body: {plan_id, parent_id, time_zone, cycle_anchor, status, max_open_holds, reason}; what is left out stays as it is, null clears. Another plan_id applies at once, as by switch_plan. Returns the account, or a problem with nothing written.';
 
 -- 050_api/put_budget.sql
 create function preauth_api.put_budget(account_id text, name text, body jsonb, actor text default null) returns jsonb
@@ -5624,6 +7801,8 @@ as $$
 declare
   budget jsonb := case when jsonb_typeof(body) = 'object' then body - array['apply', 'reason'] || jsonb_build_object('name', put_budget.name) end;
   errors jsonb := preauth._budget_errors('', budget);
+  after jsonb;
+  at timestamptz;
 begin
   if budget is not null then
     errors := errors || preauth._change_body_errors(body);
@@ -5634,16 +7813,17 @@ begin
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
   end if;
-  perform preauth._lock_configuration();
-  perform from preauth.account as a where a.account_id = put_budget.account_id for no key update;
-  if not found then
+  at := preauth._begin_change(array[account_id], null, array[put_budget.name]);
+  if not exists (select from preauth.account as a where a.account_id = put_budget.account_id) then
     return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', put_budget.account_id)));
   end if;
-  return preauth._answered(preauth._put_budget(null, account_id, budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason'));
+  after := preauth._put_budget(null, account_id, budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason');
+  perform preauth._take_up(account_id, coalesce(body ->> 'apply', 'now'), at, actor, body ->> 'reason');
+  return preauth._answered(after);
 end
 $$;
 comment on function preauth_api.put_budget(text, text, jsonb, text) is
-  'Makes or changes an account''s own budget. body: a budget without name, and apply (now, default, or next_window) and reason. Returns the budget, or a problem with nothing written.';
+  'Makes or changes an account''s own budget. body: a budget without name, and apply (now, default, or next_window) and reason. Where it replaces a budget of the plan that counts the same, it takes up its current window. Returns the budget, or a problem with nothing written.';
 
 -- 050_api/put_plan.sql
 create function preauth_api.put_plan(plan_id text, body jsonb, actor text default null) returns jsonb
@@ -5657,9 +7837,10 @@ begin
     return preauth._answered(preauth._malformed(errors));
   end if;
   perform preauth._lock_configuration();
-  insert into preauth.plan (plan_id, created_at) values (put_plan.plan_id, preauth._now()) on conflict do nothing;
+  insert into preauth.plan (plan_id, created_at, unpriced) values (put_plan.plan_id, preauth._now(), 'refuse') on conflict do nothing;
   perform from preauth.plan as p where p.plan_id = put_plan.plan_id for update;
   before := preauth._plan_json(plan_id);
+  update preauth.plan as p set unpriced = coalesce(body ->> 'unpriced', 'refuse') where p.plan_id = put_plan.plan_id;
   perform from preauth.budget as b where b.owner = 'plan:' || put_plan.plan_id and b.retired_at is null order by b.budget_id for update;
   perform preauth._lock_plan_windows(put_plan.plan_id, body -> 'budgets', coalesce(body ->> 'apply', 'now'));
   perform preauth._retire_budget(b.budget_id, actor, body ->> 'reason')
@@ -5668,12 +7849,44 @@ begin
     and b.name not in (select n.budget ->> 'name' from jsonb_array_elements(body -> 'budgets') as n (budget));
   perform preauth._put_budget(put_plan.plan_id, null, n.budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason')
   from jsonb_array_elements(body -> 'budgets') as n (budget);
-  perform preauth._log_change(actor, 'plan', plan_id, nullif(before -> 'budgets', '[]'), preauth._plan_json(plan_id) -> 'budgets', body ->> 'reason');
+  perform preauth._log_change(actor, 'plan', plan_id, case when before -> 'budgets' <> '[]' then before - 'created_at' end,
+    preauth._plan_json(plan_id) - 'created_at', body ->> 'reason');
   return preauth._answered(preauth._plan_json(plan_id));
 end
 $$;
 comment on function preauth_api.put_plan(text, jsonb, text) is
-  'Makes a plan or replaces its budgets. body: {budgets, apply: now (default) or next_window, reason}. Budgets left out are retired. Returns the plan, or a problem with nothing written.';
+  'Makes a plan or replaces its budgets. body: {budgets, unpriced: refuse (default) or count_only, apply: now (default) or next_window, reason}. Budgets left out are retired. Returns the plan, or a problem with nothing written.';
+
+-- 050_api/put_raise.sql
+create function preauth_api.put_raise(account_id text, name text, body jsonb, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  errors jsonb := preauth._raise_errors(body, preauth._now());
+  before jsonb;
+  at timestamptz;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  at := preauth._begin_change(array[account_id], null);
+  if not exists (
+    select from preauth._budgets_of(array[account_id], at) as b where (b.budget).name = put_raise.name and (b.budget).unit <> 'open_holds') then
+    return preauth._answered(preauth._no_budget_applies(account_id, name));
+  end if;
+  -- routes that were worked out before do not know when the raise ends
+  update preauth.configuration set version = version + 1;
+  before := preauth._raise_json(account_id, name);
+  insert into preauth.limit_raise (account_id, name, amount, expires_at, created_at)
+  values (put_raise.account_id, put_raise.name, (body ->> 'amount')::bigint, (body ->> 'expires_at')::timestamptz, at)
+  on conflict on constraint limit_raise_pkey do update set amount = excluded.amount, expires_at = excluded.expires_at;
+  perform preauth._raise_window(account_id, name, (body ->> 'amount')::bigint, (body ->> 'expires_at')::timestamptz, at, actor, body ->> 'reason');
+  perform preauth._log_change(actor, 'limit_raise', account_id || '/' || name, before, preauth._raise_json(account_id, name), body ->> 'reason');
+  return preauth._answered(preauth._raise_json(account_id, name));
+end
+$$;
+comment on function preauth_api.put_raise(text, text, jsonb, text) is
+  'Raises the limit of an account''s budget, its own or its plan''s, until an instant: the current window and those made until then have so much more. body: {amount in the budget''s unit, expires_at, reason}. It ends by itself at the very instant. One raise a budget: another replaces it. Returns it, or a problem with nothing written.';
 
 -- 050_api/release.sql
 create function preauth_api.release(
@@ -5704,6 +7917,45 @@ end
 $$;
 comment on function preauth_api.release_many(jsonb, text[], text[]) is
   'Many release calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
+
+-- 050_api/rerate.sql
+create function preauth_api.rerate(
+  wrong_table bigint, right_table bigint, since timestamptz, until timestamptz,
+  confirm boolean default false, reason text default null, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  errors jsonb := preauth._rerate_errors(wrong_table, right_table, since, until, reason);
+  refusal jsonb;
+  tariff preauth._tariff;
+  reratings preauth._rerating[];
+  unpriced text;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  -- one rerating of a table at a time; nobody who prices waits
+  perform from preauth.price_table as t where t.price_table_id in (wrong_table, right_table) order by t.price_table_id for no key update;
+  refusal := preauth._rerate_refusal(wrong_table, right_table);
+  if refusal is not null then
+    return preauth._answered(refusal);
+  end if;
+  tariff := (preauth._tariffs_of(array[right_table]))[1];
+  reratings := preauth._reratings(wrong_table, tariff, since, until);
+  select min(f.unpriced) into unpriced from unnest(reratings) as f;
+  if unpriced is not null then
+    return preauth._answered(preauth._problem('dimension_unpriced', format('Price table %s has no rate for %s.', right_table, unpriced),
+      jsonb_build_object('price_table_id', right_table, 'dimension', unpriced)));
+  end if;
+  if coalesce(confirm, false) then
+    perform preauth._write_reratings(reratings, wrong_table, right_table, tariff.unit, actor, reason);
+  end if;
+  return jsonb_build_object('wrong_table', wrong_table, 'right_table', right_table, 'unit', tariff.unit, 'since', preauth._time(since),
+    'until', preauth._time(until), 'confirmed', coalesce(confirm, false)) || preauth._rerate_summary(reratings);
+end
+$$;
+comment on function preauth_api.rerate(bigint, bigint, timestamptz, timestamptz, boolean, text, text) is
+  'Prices what was spent from since until before until by the wrong table once more, by the right one, and tells the difference by account, in the tables'' unit. confirm: each window moves by an adjustment. What is rerated is not rerated again: the same call then finds nothing to do.';
 
 -- 050_api/reservation.sql
 create function preauth_api.reservation(request_id text, account_id text default null, within text default null) returns jsonb
@@ -5737,18 +7989,19 @@ create function preauth_api.reserve(
   alternatives jsonb default null,
   session_id text default null,
   labels jsonb default null,
-  dry_run boolean default null)
+  dry_run boolean default null,
+  max_usage jsonb default null)
 returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
   return preauth._respond((preauth._reserve_batch('reserve', jsonb_build_array(jsonb_build_object(
-    'request_id', request_id, 'account_id', account_id, 'amounts', amounts, 'model', model, 'ttl_seconds', ttl_seconds, 'alternatives', alternatives, 'session_id', session_id, 'labels', labels, 'dry_run', dry_run)), null, null))[1]);
+    'request_id', request_id, 'account_id', account_id, 'amounts', amounts, 'model', model, 'ttl_seconds', ttl_seconds, 'alternatives', alternatives, 'session_id', session_id, 'labels', labels, 'dry_run', dry_run, 'max_usage', max_usage)), null, null))[1]);
 end
 $$;
-comment on function preauth_api.reserve(text, text, jsonb, text, integer, jsonb, text, jsonb, boolean) is
-  'Authorizes a spend of up to amounts, or denies it: holds on every budget that applies, or on none. amounts: {unit: ceiling}, whole numbers. ttl_seconds: 1 to 86400, default 120. alternatives: [{model, amounts}] tried in order. Returns the authorization (decision authorized) or the denial (decision denied, with the status, the budget and its figures); a refusal has no decision and writes nothing. The same request_id again gives the same answer, replayed.';
+comment on function preauth_api.reserve(text, text, jsonb, text, integer, jsonb, text, jsonb, boolean, jsonb) is
+  'Authorizes a spend of up to amounts, or denies it: holds on every budget that applies, or on none. amounts: {unit: ceiling}, whole numbers; or max_usage: {dimension: upper bound}, of which the price table of the model makes the ceilings in money and whose tokens are added up; or both. ttl_seconds: 1 to 86400, default 120. alternatives: [{model, max_usage, amounts}] tried in order. Returns the authorization (decision authorized) or the denial (decision denied, with the status, the budget and its figures); a refusal has no decision and writes nothing. The same request_id again gives the same answer, replayed.';
 
 -- 050_api/reserve_many.sql
 create function preauth_api.reserve_many(items jsonb, actors text[] default null, within text[] default null)
@@ -5763,24 +8016,36 @@ $$;
 comment on function preauth_api.reserve_many(jsonb, text[], text[]) is
   'Many reserve calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
+-- 050_api/reset.sql
+create function preauth_api.reset(account_id text, body jsonb, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._answered(preauth._correct('reset', account_id, body, actor));
+end
+$$;
+comment on function preauth_api.reset(text, jsonb, text) is
+  'Adjusts a window of an account to nothing settled; what is held stays held. body: {budget, reason, window: its key (the current one if left out), idempotency_key (optional: with it, a retry moves nothing)}. Returns the window''s figures and the amount, or a problem with nothing written.';
+
 -- 050_api/resolve.sql
 create function preauth_api.resolve(
   request_id text default null,
   action text default null,
   reason text default null,
   account_id text default null,
-  amounts jsonb default null)
+  amounts jsonb default null,
+  usage jsonb default null)
 returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
   return preauth._respond((preauth._lifecycle_batch('resolve', jsonb_build_array(jsonb_build_object(
-    'request_id', request_id, 'action', action, 'reason', reason, 'account_id', account_id, 'amounts', amounts)), null, null))[1]);
+    'request_id', request_id, 'action', action, 'reason', reason, 'account_id', account_id, 'amounts', amounts, 'usage', usage)), null, null))[1]);
 end
 $$;
-comment on function preauth_api.resolve(text, text, text, text, jsonb) is
-  'A person ends a hold that is unknown or under overage review. action: settle (with amounts), release, or accept_overage (charge what was refused). reason is required and kept.';
+comment on function preauth_api.resolve(text, text, text, text, jsonb, jsonb) is
+  'A person ends a hold that is unknown or under overage review. action: settle (with amounts or usage), release, or accept_overage (charge what was refused). reason is required and kept.';
 
 -- 050_api/resolve_many.sql
 create function preauth_api.resolve_many(items jsonb, actors text[] default null, within text[] default null)
@@ -5830,18 +8095,19 @@ create function preauth_api.settle(
   amounts jsonb default null,
   account_id text default null,
   provider_request_id text default null,
-  outcome text default null)
+  outcome text default null,
+  usage jsonb default null)
 returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
   return preauth._respond((preauth._lifecycle_batch('settle', jsonb_build_array(jsonb_build_object(
-    'request_id', request_id, 'amounts', amounts, 'account_id', account_id, 'provider_request_id', provider_request_id, 'outcome', outcome)), null, null))[1]);
+    'request_id', request_id, 'amounts', amounts, 'account_id', account_id, 'provider_request_id', provider_request_id, 'outcome', outcome, 'usage', usage)), null, null))[1]);
 end
 $$;
-comment on function preauth_api.settle(text, jsonb, text, text, text) is
-  'Replaces a hold by what was really spent, exactly once. amounts: {unit: actual} for every unit held. outcome: completed (default), interrupted, or unknown (no amounts; the hold is kept). The same usage again gives the first reply, replayed; other usage is a 409 settlement_conflict.';
+comment on function preauth_api.settle(text, jsonb, text, text, text, jsonb) is
+  'Replaces a hold by what was really spent, exactly once. amounts: {unit: actual} for every unit held; or usage: {dimension: count}, of which the reservation''s own price table makes the cost, whatever was published since; what is in neither is refused, never free. outcome: completed (default), interrupted, or unknown (no amounts; the hold is kept). The same usage again gives the first reply, replayed; other usage is a 409 settlement_conflict.';
 
 -- 050_api/settle_many.sql
 create function preauth_api.settle_many(items jsonb, actors text[] default null, within text[] default null)
@@ -5856,6 +8122,42 @@ $$;
 comment on function preauth_api.settle_many(jsonb, text[], text[]) is
   'Many settle calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
+-- 050_api/switch_plan.sql
+create function preauth_api.switch_plan(account_id text, body jsonb, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  errors jsonb := preauth._switch_errors(body, preauth._now());
+  before jsonb;
+  begins_at timestamptz;
+  at timestamptz;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  if not exists (select from preauth.plan as p where p.plan_id = body ->> 'plan_id') then
+    return preauth._answered(preauth._problem('reference_unknown', format('There is no plan %s.', body ->> 'plan_id'), '{"field": "plan_id"}'));
+  end if;
+  at := preauth._begin_change(array[account_id], array[body ->> 'plan_id']);
+  before := preauth._account_json(account_id);
+  if before is null then
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', account_id)));
+  end if;
+  begins_at := coalesce((body ->> 'at')::timestamptz, case body ->> 'apply' when 'next_window' then preauth._plan_period_end(account_id, at) end);
+  if begins_at > at then
+    update preauth.account as a
+    set next_plan_id = body ->> 'plan_id', plan_changes_at = begins_at, plan_change_reason = body ->> 'reason'
+    where a.account_id = switch_plan.account_id;
+  else
+    perform preauth._change_plan(account_id, body ->> 'plan_id', coalesce(body ->> 'apply', 'now'), at, actor, body ->> 'reason');
+  end if;
+  perform preauth._log_change(actor, 'account', account_id, before, preauth._account_json(account_id), body ->> 'reason');
+  return preauth._answered(preauth._account_json(account_id));
+end
+$$;
+comment on function preauth_api.switch_plan(text, jsonb, text) is
+  'Puts an account under another plan. body: {plan_id, apply: now (default) or next_window, or at: an instant to come, reason}. next_window: when the longest current window of its plan ends. What is spent and held in the window of a budget that the new plan has too (same name, unit, window and model) goes on counting. Returns the account, or a problem with nothing written.';
+
 -- 050_api/verify.sql
 create function preauth_api.verify() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
@@ -5867,7 +8169,8 @@ begin
     union all select * from preauth._verify_reservations()
     union all select * from preauth._verify_lines()
     union all select * from preauth._verify_tree()
-    union all select * from preauth._verify_routes();
+    union all select * from preauth._verify_routes()
+    union all select * from preauth._verify_costs();
 end
 $$;
 comment on function preauth_api.verify() is 'Recomputes the whole ledger from its rows, from one snapshot, and returns each mismatch: none, or a page for the owner.';
@@ -5938,5 +8241,5 @@ comment on view preauth_api.windows is 'Every budget window there has been, with
 -- 090_grants.sql
 select preauth._lock_down();
 
-insert into preauth.alembic_version (version_num) values ('0004');
+insert into preauth.alembic_version (version_num) values ('0006');
 commit;

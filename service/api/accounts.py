@@ -17,8 +17,8 @@ from service.api.query import parameters
 from service.api.values import Body, Id, Text
 
 
-class AccountBody(Body):
-    """What to change: a member left out is kept, null clears it."""
+class AccountFields(Body):
+    """What is said of an account."""
 
     plan_id: Id | None = None
     parent_id: Id | None = None
@@ -33,7 +33,6 @@ class AccountBody(Body):
     """A new account is active."""
     max_open_holds: Annotated[int, Field(strict=True, ge=0, le=1000000)] | None = None
     """Most reservations open at once; no bound when null."""
-    reason: Text | None = None
 
     @field_validator("cycle_anchor")
     @classmethod
@@ -43,6 +42,12 @@ class AccountBody(Body):
         except ValueError:
             raise PydanticCustomError("date", "must be a date") from None
         return value
+
+
+class AccountBody(AccountFields):
+    """What to change: a member left out is kept, null clears it."""
+
+    reason: Text | None = None
 
 
 PUT_ACCOUNT = Operation(

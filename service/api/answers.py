@@ -14,8 +14,11 @@ __all__ = [
     "Charge",
     "Denial",
     "Extension",
+    "PriceTable",
     "Problem",
+    "PublishedPriceTable",
     "Release",
+    "Rerating",
     "Reservation",
     "Settlement",
 ]
@@ -32,6 +35,10 @@ class Named(Answer):
 
     request_id: str
     account_id: str
+
+
+Cost = dict[str, dict[str, Amount]]
+"""By unit and dimension: whole numbers that add up to the amount of the unit."""
 
 
 class Line(Answer):
@@ -71,6 +78,8 @@ class Charge(Authorization):
 
     recorded: bool
     """It had happened already: recorded, whatever the budgets said."""
+    cost: Cost | None = None
+    """Of usage or max_usage that was priced."""
 
 
 class SettledLine(Answer):
@@ -94,9 +103,14 @@ class Settlement(Named):
     state: Literal["settled", "unknown"]
     outcome: Literal["completed", "interrupted", "unknown"] | None
     amounts: Amounts | None = None
+    usage: dict[str, Amount] | None = None
+    cost: Cost | None = None
+    """Of usage that was priced."""
+    price_table_id: int | None = None
+    """By which it was priced."""
     lines: list[SettledLine] | None = None
     overage: dict[str, Amount] | None = None
-    """How much more than held was spent, by unit."""
+    """How much more than held was spent, by unit; what no bound was asked for is all of it more."""
     late: bool | None = None
     """The hold had lapsed or had been released."""
     settled_at: datetime | None = None
@@ -182,7 +196,9 @@ class Denial(Problem):
     retry_after_ms: int | None = None
     """The earliest time at which this request fits if nothing else is spent; null: never."""
     resets_at: datetime | None = None
-    affordable: dict[str, Any] | None = None
+    affordable: dict[str, Amount] | None = None
+    """The largest output bound that would fit now, by dimension; of amounts, the amount that
+    would. null: none; left out for shared windows."""
     replayed: bool
 
 
@@ -197,7 +213,8 @@ class Window(Answer):
     enforcement: Literal["hard", "soft", "observe"]
     limit: Amount | None
     """null: unlimited."""
-    settled: Amount | None = None
+    settled: int | None = None
+    """Below 0 where more was given back than was spent."""
     reserved: Amount | None = None
     available: int | None = None
     """limit - settled - reserved; below 0 after the limit was lowered."""
@@ -245,6 +262,9 @@ class Reservation(Named):
     model: str | None
     chosen_alternative: int | None
     price_table_id: int | None
+    price_table_ids: list[int]
+    """One a unit that was priced."""
+    max_usage: dict[str, Amount] | None
     amounts: Amounts | None
     lines: list[ReservationLine]
     created_at: datetime
@@ -269,6 +289,7 @@ class BudgetAnswer(Answer):
     overdraft_amount: Amount | None = None
     overage: Literal["charge", "reject"] = "charge"
     on_expiry: Literal["keep", "release", "charge"] = "keep"
+    rollover: dict[str, Any] | None = None
 
 
 class PlanAnswer(Answer):
@@ -276,6 +297,7 @@ class PlanAnswer(Answer):
 
     plan_id: str
     budgets: list[BudgetAnswer]
+    unpriced: Literal["refuse", "count_only"]
     created_at: datetime
 
 
@@ -294,6 +316,117 @@ class AccountAnswer(Answer):
     created_at: datetime
     budgets: list[BudgetAnswer] | None = None
     """Its own budgets; those of its plan apply too."""
+    next_plan_id: str | None = None
+    """The plan to come, while a change is scheduled."""
+    plan_changes_at: datetime | None = None
+    """When it begins."""
+
+
+class CorrectionAnswer(Answer):
+    """An adjustment, and the window's figures after it."""
+
+    account_id: str
+    budget: str
+    unit: str
+    window: str
+    amount: int
+    """What was added to settled."""
+    limit: Amount | None
+    settled: int
+    reserved: int
+    available: int | None
+    reason: str
+    idempotency_key: str | None
+    adjusted_at: datetime
+    replayed: bool
+    """This idempotency_key was answered before, so."""
+
+
+class RaiseAnswer(Answer):
+    """A temporary raise."""
+
+    account_id: str
+    budget: str
+    amount: Amount
+    expires_at: datetime
+
+
+class EndedRaise(RaiseAnswer):
+    """A raise that was ended before its time."""
+
+    ended_at: datetime
+
+
+class RateAnswer(Answer):
+    """What so many (``per``) of a dimension cost."""
+
+    micro_usd: Amount | None = None
+    amount: Amount | None = None
+    per: Amount
+    required: bool
+
+
+class TierAnswer(Answer):
+    """Rates for calls with more input tokens than that."""
+
+    above_input_tokens: Amount
+    rates: dict[str, RateAnswer]
+
+
+class PriceTable(Answer):
+    """Rates of one model in one unit, from an instant on; or an alias."""
+
+    price_table_id: int
+    name: str
+    """What a request says as its model."""
+    model: str
+    variant: Literal["batch", "flex", "priority"] | None
+    unit: str
+    effective_from: datetime
+    alias_of: str | None
+    """For an alias: the name that it stands for; it has no rates of its own."""
+    rates: dict[str, RateAnswer] | None
+    tiers: list[TierAnswer] | None
+    """Instead of rates, where there is more than one tier."""
+    source: str | None
+    aliases: list[str]
+    published_at: datetime
+    published_by: str
+
+
+class PublishedPriceTable(PriceTable):
+    """The table as it is in effect from then on."""
+
+    replayed: bool
+    """It had been published already."""
+
+
+class AccountRerating(Answer):
+    """What a rerating changes for an account."""
+
+    account_id: str
+    events: int
+    before: int
+    after: int
+    difference: int
+    """Below 0: it was charged too much."""
+
+
+class Rerating(Answer):
+    """What spend cost by the wrong table and what it costs by the right one, in their unit."""
+
+    wrong_table: int
+    right_table: int
+    unit: str
+    since: datetime
+    until: datetime
+    confirmed: bool
+    """Whether the adjustments were written."""
+    events: int
+    before: int
+    after: int
+    difference: int
+    accounts: list[AccountRerating]
 
 
 class RetiredBudget(Answer):

@@ -16,8 +16,14 @@ from service.api.paths import path_id, path_name
 from service.api.problems import Fault, malformed
 from service.api.values import TEXT_PATTERN, Amount, ApplyWhen, Body, BudgetName, Id, Text, Unit
 
-__all__ = ["Budget", "BudgetBody", "delete_budget", "put_budget"]
+__all__ = ["PATH", "REASON", "Budget", "BudgetBody", "delete_budget", "put_budget", "reason_of"]
 
+ENDLESS = ("lifetime", "rolling")
+"""Kinds of windows that no other window follows."""
+
+REASON = Parameter(
+    "reason", "Recorded with the change.", {"type": "string", "pattern": TEXT_PATTERN}
+)
 _REASON = re.compile(TEXT_PATTERN.removeprefix("^").removesuffix("$"))
 
 
@@ -48,6 +54,15 @@ class LifetimeWindow(Body):
 Window = Annotated[CalendarWindow | FixedWindow | LifetimeWindow, Field(discriminator="kind")]
 
 
+class Rollover(Body):
+    """What one window leaves to the next."""
+
+    max: Amount
+    """Most of what is left that is added to the next limit."""
+    overspend: bool | None = None
+    """true: what was spent above the limit counts in the next window."""
+
+
 class _Limit(Body):
     unit: Unit
     window: Window
@@ -63,12 +78,23 @@ class _Limit(Body):
     """What a settlement above its hold does; charge unless said otherwise."""
     on_expiry: Literal["keep", "release", "charge"] | None = None
     """What a hold whose time passes does; keep unless said otherwise."""
+    rollover: Rollover | None = None
+    """Nothing rolls over unless said otherwise; only for windows that end."""
 
     @field_validator("overdraft_amount")
     @classmethod
     def _soft_only(cls, value: int | None, info: ValidationInfo) -> int | None:
         if value and info.data.get("enforcement", "soft") != "soft":
             raise PydanticCustomError("presence", "is for soft budgets only")
+        return value
+
+    @field_validator("rollover")
+    @classmethod
+    def _of_windows_that_end(cls, value: Rollover | None, info: ValidationInfo) -> Rollover | None:
+        if value is not None and getattr(info.data.get("window"), "kind", "") in ENDLESS:
+            raise PydanticCustomError(
+                "presence", "is only for windows that end: calendar, cycle or fixed"
+            )
         return value
 
 
@@ -107,11 +133,7 @@ DELETE_BUDGET = Operation(
     roles=ADMIN,
     answers={200: RetiredBudget},
     problems=("account_unknown", "budget_unknown"),
-    query=(
-        Parameter(
-            "reason", "Recorded with the change.", {"type": "string", "pattern": TEXT_PATTERN}
-        ),
-    ),
+    query=(REASON,),
 )
 PATH = "/accounts/{account_id:str}/budgets/{name:str}"
 
@@ -133,12 +155,18 @@ async def delete_budget(
 ) -> Response[bytes]:
     """Its windows and all that was counted on them stay on record."""
     owner, named = path_id(account_id, "account_id"), path_name(name)
-    reason = _reason(no_body(request, body).get("reason"))
+    reason = reason_of(no_body(request, body))
     actor = request.user.key_id
     return answer(request, await ledger_of(request).delete_budget(owner, named, reason, actor))
 
 
-def _reason(given: str | None) -> str | None:
+def reason_of(query: dict[str, str]) -> str | None:
+    """The reason that a query gives.
+
+    Raises:
+        Problem: 400 when it is no line of text.
+    """
+    given = query.get("reason")
     if given is not None and not _REASON.fullmatch(given):
         raise malformed(
             [Fault("query.reason", "must be 1 to 256 characters, none of them a control character")]

@@ -10,6 +10,7 @@ from service import metrics
 from service.api import vendors
 from service.api.operation import Operation
 from service.api.problems import CODES, Fault, malformed
+from service.api.provider_usage import with_usage
 from service.api.strict import Headers, decode
 from service.ledger import Call, KeyRecord, Ledger, Outcome
 
@@ -53,10 +54,15 @@ class Errand(NamedTuple):
     model: type[BaseModel]
 
     async def run(self, checked: BaseModel, text: str) -> Outcome:
-        """Make the call with a body that is checked."""
+        """Make the call with a body that is checked.
+
+        Raises:
+            Problem: 422 when its ``provider_usage`` is not understood.
+            LedgerError: the ledger gave no answer.
+        """
         return await self.ledger.call(
             self.call,
-            text,
+            await with_usage(self.ledger, self.caller, checked, text),
             self.caller.key_id,
             self.caller.account_id,
             account_id=getattr(checked, "account_id", None),
@@ -89,11 +95,11 @@ def answer(request: AnyRequest, outcome: Outcome, success: int = 200) -> Respons
     )
 
 
-def check_idempotency_key(headers: Headers, request_id: str) -> None:
-    """Refuse an Idempotency-Key that is not the request_id."""
+def check_idempotency_key(headers: Headers, key: str, field: str = "request_id") -> None:
+    """Refuse an Idempotency-Key that is not the key in the body, or in the path."""
     for name, value in headers:
-        if name == b"idempotency-key" and value.decode("latin-1").strip('"') != request_id:
-            raise malformed([Fault("header.idempotency-key", "must equal request_id")])
+        if name == b"idempotency-key" and value.decode("latin-1").strip('"') != key:
+            raise malformed([Fault("header.idempotency-key", f"must equal {field}")])
 
 
 def count(call: Call, outcome: Outcome) -> None:

@@ -1,9 +1,15 @@
 """POST /charge: check and spend in one step, where the cost is known."""
 
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
 from service.api.answers import Charge
 from service.api.call_route import CallRoute
 from service.api.operation import SPEND, Operation
-from service.api.values import Amounts, Body, Id, Labels
+from service.api.provider_usage import ProviderUsage
+from service.api.values import Amounts, Body, Id, Labels, MaxUsage, Usage
 
 
 class ChargeBody(Body):
@@ -11,12 +17,36 @@ class ChargeBody(Body):
 
     request_id: Id
     account_id: Id
-    amounts: Amounts
     model: Id | None = None
+    usage: Usage | None = None
+    """What was used, by dimension: priced by the model's price table."""
+    provider_usage: ProviderUsage | None = None
+    """In the place of ``usage``: the provider's own object."""
+    max_usage: MaxUsage | None = None
+    """Where no more is known: charged at the ceiling."""
+    amounts: Annotated[Amounts | None, Field(validate_default=True)] = None
+    """What it costs, by unit: instead of usage, or where that says nothing."""
     session_id: Id | None = None
     labels: Labels | None = None
     record: bool | None = None
     """true: it has happened already. Never refused, flagged where it didn't fit."""
+
+    @field_validator("provider_usage", "max_usage")
+    @classmethod
+    def _one_of(cls, value: Any, info: ValidationInfo) -> Any:
+        if value is not None and info.data.get("usage") is not None:
+            raise PydanticCustomError("presence", "must be left out where there is usage")
+        if value is not None and info.data.get("provider_usage") is not None:
+            raise PydanticCustomError("presence", "must be left out where there is provider_usage")
+        return value
+
+    @field_validator("amounts")
+    @classmethod
+    def _presence(cls, value: Amounts | None, info: ValidationInfo) -> Amounts | None:
+        others = [info.data.get(name, 0) for name in ("usage", "provider_usage", "max_usage")]
+        if value is None and not any(other is not None for other in others):
+            raise PydanticCustomError("presence", "is required, or usage, or max_usage")
+        return value
 
 
 CHARGE = Operation(
@@ -26,7 +56,15 @@ CHARGE = Operation(
     body=ChargeBody,
     answers={200: Charge},
     denies=True,
-    problems=("request_id_conflict", "amount_missing"),
+    problems=(
+        "request_id_conflict",
+        "usage_unrecognised",
+        "amount_missing",
+        "price_missing",
+        "dimension_unpriced",
+        "dimension_unbounded",
+        "amount_out_of_range",
+    ),
     vendor_errors=True,
     batches=True,
     example={"request_id": "search-77", "account_id": "user_42", "amounts": {"requests": 1}},

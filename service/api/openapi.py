@@ -15,7 +15,7 @@ from service.api.batches import MOST_ITEMS
 from service.api.observe import Service
 from service.api.operation import Operation, Parameter
 from service.api.problems import CODES, MEDIA_TYPE, TYPE_BASE
-from service.api.values import ID_PATTERN, NAME_PATTERN
+from service.api.values import ID_PATTERN, MAX_AMOUNT, NAME_PATTERN
 
 __all__ = ["document"]
 
@@ -144,13 +144,19 @@ _IDEMPOTENCY_KEY = {
 }
 
 
+_PATH_SCHEMAS: dict[str, dict[str, Any]] = {
+    "name": {"type": "string", "pattern": NAME_PATTERN},
+    "price_table_id": {"type": "integer", "minimum": 1, "maximum": MAX_AMOUNT},
+}
+
+
 def _path_parameter(name: str) -> dict[str, Any]:
     return {
         "name": name,
         "in": "path",
         "required": True,
         "description": "Percent-encode a slash in it.",
-        "schema": {"type": "string", "pattern": NAME_PATTERN if name == "name" else ID_PATTERN},
+        "schema": _PATH_SCHEMAS.get(name, {"type": "string", "pattern": ID_PATTERN}),
     }
 
 

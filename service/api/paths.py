@@ -1,7 +1,7 @@
 """Ids in URL paths. An id may hold ``/`` and ``:``, and may be sent percent-encoded or plain.
 
 ``/accounts/org%2Fteam/balance`` and ``/accounts/org/team/balance`` are the same resource. What
-follows an id is known (``balance``, ``budgets/<name>``, ``resolve``), so the id is everything
+follows an id is known (``balance``, ``budgets/<name>``, ``resolve``, …), so the id is everything
 before it; an encoded slash is never taken for structure. Only an id that itself ends like a
 sub-resource (``org/balance``) has to be sent encoded.
 
@@ -18,7 +18,14 @@ from service.api.values import ID_PATTERN, NAME_PATTERN
 __all__ = ["path_id", "path_name", "unify"]
 
 _SUB_RESOURCES: dict[str, tuple[tuple[str | None, ...], ...]] = {
-    "accounts": (("balance",), ("budgets", None)),
+    "accounts": (
+        ("balance",),
+        ("plan",),
+        ("adjustments",),
+        ("reset",),
+        ("budgets", None),
+        ("budgets", None, "raise"),
+    ),
     "reservations": (("resolve",),),
     "plans": (),
     "keys": (),

@@ -1,5 +1,7 @@
 """PUT and GET /plans/{plan_id}: budgets that accounts share."""
 
+from typing import Literal
+
 from litestar import Response, get, put
 from litestar.params import FromPath, RawBody
 
@@ -17,6 +19,9 @@ class PlanBody(Body):
     """All budgets of a plan; one that is left out is retired."""
 
     budgets: list[Budget]
+    unpriced: Literal["refuse", "count_only"] | None = None
+    """What becomes of a request whose cost cannot be told; refuse unless said otherwise. With
+    count_only its tokens and requests count, and money budgets that are not hard leave it out."""
     apply: ApplyWhen | None = None
     """now unless said otherwise."""
     reason: Text | None = None

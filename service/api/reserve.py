@@ -2,12 +2,13 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
 from service.api.answers import Authorization
 from service.api.call_route import CallRoute
 from service.api.operation import SPEND, Operation
-from service.api.values import Alternative, Amounts, Body, Id, Labels, TtlSeconds
+from service.api.values import Alternative, Amounts, Body, Id, Labels, MaxUsage, TtlSeconds
 
 
 class ReserveBody(Body):
@@ -16,10 +17,12 @@ class ReserveBody(Body):
     request_id: Id
     """The caller's own id of the work, unique within the account; sent again, answered again."""
     account_id: Id
-    amounts: Amounts
-    """The most that the work can cost, by unit."""
     model: Id | None = None
-    """Budgets for one model apply to it."""
+    """Budgets for one model apply to it, and its price; ``name:batch`` for a variant."""
+    max_usage: MaxUsage | None = None
+    """The most that the work can use, by dimension: priced by the model's price table."""
+    amounts: Annotated[Amounts | None, Field(validate_default=True)] = None
+    """The most that the work can cost, by unit: instead of max_usage, or where it says nothing."""
     ttl_seconds: TtlSeconds | None = None
     """120 unless said otherwise."""
     alternatives: Annotated[list[Alternative], Field(min_length=1, max_length=8)] | None = None
@@ -29,6 +32,13 @@ class ReserveBody(Body):
     dry_run: bool | None = None
     """Decide as if, and write nothing."""
 
+    @field_validator("amounts")
+    @classmethod
+    def _presence(cls, value: Amounts | None, info: ValidationInfo) -> Amounts | None:
+        if value is None and "max_usage" in info.data and info.data["max_usage"] is None:
+            raise PydanticCustomError("presence", "is required, or max_usage")
+        return value
+
 
 RESERVE = Operation(
     summary="Hold an amount before the work is done",
@@ -37,7 +47,14 @@ RESERVE = Operation(
     body=ReserveBody,
     answers={200: Authorization},
     denies=True,
-    problems=("request_id_conflict", "amount_missing"),
+    problems=(
+        "request_id_conflict",
+        "amount_missing",
+        "price_missing",
+        "dimension_unpriced",
+        "dimension_unbounded",
+        "amount_out_of_range",
+    ),
     vendor_errors=True,
     batches=True,
     example={

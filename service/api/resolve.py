@@ -22,7 +22,7 @@ from service.api.operation import ADMIN, Operation
 from service.api.paths import path_id
 from service.api.query import parameters
 from service.api.strict import decode
-from service.api.values import Amounts, Body, Id, Text
+from service.api.values import Amounts, Body, Id, Text, Usage
 
 
 class ResolveBody(Body):
@@ -31,16 +31,25 @@ class ResolveBody(Body):
     account_id: Id | None = None
     """May be left out while request_id names one reservation."""
     action: Literal["settle", "release", "accept_overage"]
+    usage: Usage | None = None
+    """What was used: with the action settle only."""
     amounts: Annotated[Amounts | None, Field(validate_default=True)] = None
-    """What was spent: with the action settle only."""
+    """What was spent: with the action settle only, instead of usage or where that says nothing."""
     reason: Text
+
+    @field_validator("usage")
+    @classmethod
+    def _settling(cls, value: Usage | None, info: ValidationInfo) -> Usage | None:
+        if value is not None and info.data.get("action", "settle") != "settle":
+            raise PydanticCustomError("presence", "is only for the action settle")
+        return value
 
     @field_validator("amounts")
     @classmethod
     def _presence(cls, value: Amounts | None, info: ValidationInfo) -> Amounts | None:
         settling = info.data.get("action") == "settle"
-        if settling and value is None:
-            raise PydanticCustomError("presence", "is required to settle")
+        if settling and value is None and info.data.get("usage", 0) is None:
+            raise PydanticCustomError("presence", "is required to settle, or usage")
         if value is not None and not settling and "action" in info.data:
             raise PydanticCustomError("presence", "is only for the action settle")
         return value
@@ -62,6 +71,8 @@ RESOLVE = Operation(
         "settlement_exceeds_hold",
         "hold_lapsed",
         "amount_missing",
+        "price_missing",
+        "dimension_unpriced",
         "amount_out_of_range",
     ),
     vendor_errors=True,

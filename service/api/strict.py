@@ -9,7 +9,16 @@ from pydantic import BaseModel, ValidationError
 
 from service.api.problems import Fault, malformed
 
-__all__ = ["Headers", "check", "check_content_type", "decode", "json_array", "json_object"]
+__all__ = [
+    "Headers",
+    "check",
+    "check_content_type",
+    "decode",
+    "json_array",
+    "json_object",
+    "message_of",
+    "steps",
+]
 
 Model = TypeVar("Model", bound=BaseModel)
 Headers = Iterable[tuple[bytes, bytes]]
@@ -144,15 +153,20 @@ def _plain(error: json.JSONDecodeError) -> str:
 
 def _faults(error: ValidationError, value: Any) -> Iterator[Fault]:
     for one in error.errors(include_url=False, include_context=False, include_input=False):
-        yield Fault(_path(one["loc"], value), _message(one["type"], one["msg"]))
+        yield Fault(_path(one["loc"], value), message_of(one["type"], one["msg"]))
 
 
-def _message(kind: str, message: str) -> str:
+def message_of(kind: str, message: str) -> str:
+    """What is wrong, in our words where pydantic's are worse."""
     return "unknown field" if kind == "extra_forbidden" else message
 
 
 def _path(loc: tuple[str | int, ...], value: Any) -> str:
-    """The path of a field in the body; drops what pydantic adds (union tags, ``[key]``)."""
+    return _join(steps(loc, value))
+
+
+def steps(loc: tuple[str | int, ...], value: Any) -> tuple[str | int, ...]:
+    """Where in a body an error of pydantic is, without its union tags and ``[key]``."""
     kept: list[str | int] = []
     for position, step in enumerate(loc):
         last = position == len(loc) - 1
@@ -161,7 +175,7 @@ def _path(loc: tuple[str | int, ...], value: Any) -> str:
             continue
         kept.append(step)
         value = inner
-    return _join(tuple(kept))
+    return tuple(kept)
 
 
 def _step(value: Any, step: str | int) -> tuple[bool, Any]:

@@ -1,9 +1,12 @@
 """What a field may be: one set of types, for validation and for the OpenAPI document."""
 
+import re
+from datetime import datetime
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
+from pydantic_core import PydanticCustomError
 
 __all__ = [
     "ID_PATTERN",
@@ -15,12 +18,16 @@ __all__ = [
     "ApplyWhen",
     "Body",
     "BudgetName",
+    "Dimension",
     "Id",
+    "Instant",
     "Labels",
+    "MaxUsage",
     "ShortText",
     "Text",
     "TtlSeconds",
     "Unit",
+    "Usage",
 ]
 
 MAX_AMOUNT: Final = 2**53 - 1
@@ -38,6 +45,27 @@ Amount = Annotated[
 ]
 """0 to 2^53-1, and exactly an integer: ``"7"``, ``7.0``, ``1e3`` and ``true`` are not."""
 
+_INSTANT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.][0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2})"
+)
+
+
+def _instant(value: str) -> str:
+    """Refuse what is no RFC 3339 instant with its offset."""
+    try:
+        if _INSTANT.fullmatch(value):
+            datetime.fromisoformat(value)
+            return value
+    except ValueError:
+        pass
+    raise PydanticCustomError(
+        "instant", "must be an instant with its offset, such as 2026-10-01T00:00:00Z"
+    )
+
+
+Instant = Annotated[str, AfterValidator(_instant), Field(json_schema_extra={"format": "date-time"})]
+"""RFC 3339 with its offset; kept as text, for the ledger to read."""
+
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
 Unit = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 Amounts = Annotated[
@@ -49,6 +77,27 @@ Amounts = Annotated[
         json_schema_extra=_CLOSED,
     ),
 ]
+Dimension = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+MaxUsage = Annotated[
+    dict[Dimension, Amount],
+    Field(
+        min_length=1,
+        max_length=32,
+        examples=[{"prompt_tokens": 3000, "completion_tokens": 500}],
+        json_schema_extra=_CLOSED,
+    ),
+]
+"""Upper bounds by dimension; ``prompt_tokens`` and ``completion_tokens`` stand for any kind."""
+Usage = Annotated[
+    dict[Dimension, Amount],
+    Field(
+        min_length=1,
+        max_length=32,
+        examples=[{"input_tokens": 2700, "cached_input_tokens": 200, "output_tokens": 351}],
+        json_schema_extra=_CLOSED,
+    ),
+]
+"""Counts by dimension, each unit in exactly one."""
 TtlSeconds = Annotated[
     int, Field(strict=True, ge=1, le=86400, description="Seconds from now until the hold lapses.")
 ]
@@ -81,5 +130,8 @@ class Body(BaseModel):
 class Alternative(Body):
     """Another way to do the work, tried when those before it don't fit."""
 
-    amounts: Amounts
     model: Id | None = None
+    """The request's, unless it names another."""
+    max_usage: MaxUsage | None = None
+    amounts: Amounts | None = None
+    """One that has neither max_usage nor amounts has the request's."""

@@ -1,4 +1,4 @@
-"""Expire lapsed holds, again and again, whether or not the database is there."""
+"""Write down what time alone has done, again and again, whether or not the database is there."""
 
 import asyncio
 import contextlib
@@ -12,7 +12,7 @@ from service.ledger import Ledger, LedgerError, StoreUnavailable
 __all__ = ["BATCH", "Expiry"]
 
 BATCH = 100
-"""Holds in one transaction; a batch that comes back full is followed by another at once."""
+"""Holds, plan changes or raises in one transaction; a full batch is followed by another at once."""
 
 _STOP_SECONDS = 2.0
 
@@ -61,7 +61,7 @@ class Expiry:
     async def _one_batch(self) -> int:
         count = await self._ledger.expire_due(BATCH)
         metrics.EXPIRED.inc(count)
-        return count
+        return max(count, await self._ledger.apply_due(BATCH))
 
     def _note(self, *, down: bool, cause: str = "") -> None:
         """One line when the store goes, one when it is back."""

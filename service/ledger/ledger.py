@@ -1,6 +1,7 @@
 """The ledger's functions, by name. A call here is one function call, one transaction."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from time import perf_counter
 from typing import Any, Literal, NamedTuple, Self, get_args
 
@@ -171,6 +172,36 @@ class Ledger:
         """A plan with its budgets."""
         return await self._read("plan(plan_id => $1)", plan_id)
 
+    async def publish_price_table(self, body: str, actor: str) -> Outcome:
+        """Publish rates of a model."""
+        return await self._write("publish_price_table(body => $1, actor => $2)", body, actor)
+
+    async def price_tables(self, model: str | None, at: datetime | None) -> Outcome:
+        """Published price tables by name."""
+        return await self._read("price_tables(model => $1, at => $2)", model, at)
+
+    async def price_table(self, price_table_id: int) -> Outcome:
+        """One price table."""
+        return await self._read("price_table(price_table_id => $1)", price_table_id)
+
+    async def rerate(
+        self,
+        wrong_table: int,
+        right_table: int,
+        since: datetime,
+        until: datetime,
+        *,
+        confirm: bool,
+        reason: str | None,
+        actor: str,
+    ) -> Outcome:
+        """Price spend of a wrong table by the right one; adjust, when confirmed."""
+        return await self._write(
+            "rerate(wrong_table => $1, right_table => $2, since => $3, until => $4,"
+            " confirm => $5, reason => $6, actor => $7)",
+            wrong_table, right_table, since, until, confirm, reason, actor,
+        )  # fmt: skip
+
     async def put_account(self, account_id: str, body: str, actor: str) -> Outcome:
         """Create an account or merge into it."""
         return await self._write(
@@ -194,6 +225,40 @@ class Ledger:
         """Retire one budget of an account; its history stays."""
         return await self._write(
             "delete_budget(account_id => $1, name => $2, reason => $3, actor => $4)",
+            account_id, name, reason, actor,
+        )  # fmt: skip
+
+    async def switch_plan(self, account_id: str, body: str, actor: str) -> Outcome:
+        """Put an account under another plan."""
+        return await self._write(
+            "switch_plan(account_id => $1, body => $2, actor => $3)", account_id, body, actor
+        )
+
+    async def adjust(self, account_id: str, body: str, actor: str) -> Outcome:
+        """Correct what a window counts as settled, once for each idempotency key."""
+        return await self._read(
+            "adjust(account_id => $1, body => $2, actor => $3)", account_id, body, actor
+        )
+
+    async def reset(self, account_id: str, body: str, actor: str) -> Outcome:
+        """Adjust a window to nothing settled."""
+        return await self._write(
+            "reset(account_id => $1, body => $2, actor => $3)", account_id, body, actor
+        )
+
+    async def put_raise(self, account_id: str, name: str, body: str, actor: str) -> Outcome:
+        """Raise a budget of an account until an instant."""
+        return await self._write(
+            "put_raise(account_id => $1, name => $2, body => $3, actor => $4)",
+            account_id, name, body, actor,
+        )  # fmt: skip
+
+    async def delete_raise(
+        self, account_id: str, name: str, reason: str | None, actor: str
+    ) -> Outcome:
+        """End a raise before its time."""
+        return await self._write(
+            "delete_raise(account_id => $1, name => $2, reason => $3, actor => $4)",
             account_id, name, reason, actor,
         )  # fmt: skip
 
@@ -228,6 +293,13 @@ class Ledger:
         """Expire up to ``max_count`` lapsed holds; how many were."""
         rows = await self._connections.fetch(
             "select preauth_api.expire_due(max_count => $1)", max_count, resend=True
+        )
+        return int(rows[0][0])
+
+    async def apply_due(self, max_count: int) -> int:
+        """Write down up to ``max_count`` changes of plans and ends of raises; how many."""
+        rows = await self._connections.fetch(
+            "select preauth_api.apply_due(max_count => $1)", max_count, resend=True
         )
         return int(rows[0][0])
 

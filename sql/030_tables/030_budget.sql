@@ -14,6 +14,7 @@ create table preauth.budget (
   on_expiry text not null,
   created_at timestamptz not null,
   retired_at timestamptz,
+  rollover jsonb,
   constraint budget_pkey primary key (budget_id),
   constraint budget_plan_exists foreign key (plan_id) references preauth.plan (plan_id),
   constraint budget_account_exists foreign key (account_id) references preauth.account (account_id),
@@ -28,8 +29,9 @@ create table preauth.budget (
   constraint budget_on_expiry_known check (on_expiry in ('keep', 'release', 'charge'))
 );
 create unique index budget_live_name on preauth.budget (owner, name) where retired_at is null;
+create index budget_of_account on preauth.budget (account_id, name);
 create index budget_of_plan on preauth.budget (plan_id);
-create index budget_of_account on preauth.budget (account_id);
+create index budget_of_plans_by_name on preauth.budget (name) where plan_id is not null;
 alter table preauth.budget enable row level security;
 comment on table preauth.budget is 'One limit of a plan or of an account. A change of unit, window or model retires the row and makes another: it counts something else.';
 comment on column preauth.budget.budget_id is 'Surrogate key; also the last rank of the lock order.';
@@ -47,3 +49,4 @@ comment on column preauth.budget.overage is 'A settlement above its hold is char
 comment on column preauth.budget.on_expiry is 'When a hold''s time passes: keep it, release it (a lease), or charge it.';
 comment on column preauth.budget.created_at is 'When this row began to apply.';
 comment on column preauth.budget.retired_at is 'When it stopped applying; null while live.';
+comment on column preauth.budget.rollover is '{max, overspend}: up to max of what a window leaves is added to the next one''s limit, in the unit; with overspend, what was spent above a limit counts in the next window. null: neither.';

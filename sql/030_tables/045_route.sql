@@ -17,7 +17,7 @@ comment on table preauth.route is 'Which budget windows a spend of an account mu
 comment on column preauth.route.account_id is 'The account that spends.';
 comment on column preauth.route.version is 'Version of the configuration it was worked out from.';
 comment on column preauth.route.valid_from is 'The latest start of its windows.';
-comment on column preauth.route.valid_until is 'The earliest end of its windows.';
+comment on column preauth.route.valid_until is 'The earliest end of its windows and of what they are raised by, and the earliest change of plan; -infinity: what has changed by time is not written down yet.';
 comment on column preauth.route.path is 'The account''s path.';
 comment on column preauth.route.suspended is 'The suspended account on the path, deepest first; null: none.';
 comment on column preauth.route.window_ids is 'Current windows in the order of checking, for every model; null where not made yet.';

@@ -12,6 +12,8 @@ create table preauth.reservation (
   actor text not null,
   denial jsonb,
   closure jsonb,
+  ceilings jsonb,
+  price_table_ids bigint[],
   archived_at timestamptz,
   constraint reservation_pkey primary key (request_id, account_id),
   constraint reservation_call_known check (call in ('reserve', 'charge')),
@@ -40,4 +42,6 @@ comment on column preauth.reservation.expires_at is 'When on_expiry applies; nul
 comment on column preauth.reservation.actor is 'Who asked: an API key''s id or a database role.';
 comment on column preauth.reservation.denial is 'The denial with every figure that proved it; the answer leaves out the fill level of shared scopes.';
 comment on column preauth.reservation.closure is 'How it ended (settlement or release), exactly as answered but for replayed; in overage_review {amounts} holds what was refused.';
+comment on column preauth.reservation.ceilings is '{unit: ceiling} where max_usage or usage was priced or counted; null where the body''s amounts are the ceilings.';
+comment on column preauth.reservation.price_table_ids is 'The price tables that priced it, usd_nano first; null when none did.';
 comment on column preauth.reservation.archived_at is 'When its content was moved to an archive; null while it is here. What is left keeps the key from being used again.';

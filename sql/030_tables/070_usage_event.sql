@@ -11,6 +11,9 @@ create table preauth.usage_event (
   occurred_at timestamptz not null,
   actor text not null,
   reason text,
+  usage jsonb,
+  cost jsonb,
+  price_table_ids bigint[],
   constraint usage_event_pkey primary key (request_id, account_id, event_id),
   constraint usage_event_kind_known check (kind in (
     'settlement', 'charge', 'late_charge', 'recorded_exception', 'adjustment', 'limit_changed')),
@@ -33,3 +36,6 @@ comment on column preauth.usage_event.provider_request_id is 'The model provider
 comment on column preauth.usage_event.occurred_at is 'The instant the ledger recorded it.';
 comment on column preauth.usage_event.actor is 'Who reported it.';
 comment on column preauth.usage_event.reason is 'Why, for corrections and resolutions.';
+comment on column preauth.usage_event.usage is '{dimension: count} as reported; what was bounded, where the spend is a ceiling; null where only amounts were told.';
+comment on column preauth.usage_event.cost is '{unit: {dimension: amount}}: shares that add up to the amount, by the tables in price_table_ids; null where nothing was priced.';
+comment on column preauth.usage_event.price_table_ids is 'The price tables that priced the usage.';

@@ -8,7 +8,7 @@ create table preauth.reservation_event (
   detail jsonb,
   constraint reservation_event_pkey primary key (request_id, account_id, event_id),
   constraint reservation_event_known check (event in (
-    'released', 'extended', 'cancellation_requested', 'unknown', 'lapsed', 'kept', 'settlement_conflict', 'settlement_exceeds_hold', 'resolved'))
+    'released', 'extended', 'cancellation_requested', 'unknown', 'lapsed', 'kept', 'settlement_conflict', 'settlement_exceeds_hold', 'resolved', 'rerated'))
 );
 alter table preauth.reservation_event enable row level security;
 comment on table preauth.reservation_event is 'Append-only transitions of a reservation that move no money into settled; with the reservation row and its usage events they are its timeline.';

@@ -3,7 +3,8 @@ language sql immutable
 as $$
   select case
     when name in ('my_balance', 'my_reservations') then array['authenticated']
-    when name like 'audit\_%' or name in ('decisions', 'holds', 'spend', 'windows', 'account', 'balance', 'plan', 'reservation', 'revision', 'verify') then array['preauth_service', 'service_role', 'preauth_audit']
+    when name like 'audit\_%' or name in ('decisions', 'holds', 'spend', 'windows', 'account', 'balance', 'plan', 'price_table', 'price_tables',
+      'reservation', 'revision', 'verify') then array['preauth_service', 'service_role', 'preauth_audit']
     else array['preauth_service', 'service_role']
   end
 $$;

@@ -1,20 +1,25 @@
-create function preauth._balance_window(scope text, zone text, budget preauth.budget, show_level boolean, at timestamptz) returns jsonb
+create function preauth._balance_window(scope text, zone text, budget preauth.budget, counter_id bigint, show_level boolean, at timestamptz) returns jsonb
 language plpgsql stable
 as $$
 declare
   w preauth.budget_window;
   lapsed bigint;
 begin
-  select x.* into w from preauth._current_window(scope, budget.budget_id, at) as c join preauth.budget_window as x on x.window_id = c.window_id;
+  select x.* into w from preauth._current_window(scope, counter_id, at) as c join preauth.budget_window as x on x.window_id = c.window_id;
   if w.window_id is null then
-    w.limit_amount := budget.limit_amount;
-    w.settled := 0;
     w.reserved := 0;
     w.time_zone := zone;
-    if budget.window_policy ->> 'kind' <> 'fixed' then
-      select b.window_key, b.starts_at, b.ends_at into w.window_key, w.starts_at, w.ends_at
-      from preauth._next_window(scope, budget.budget_id, budget.window_policy, zone, at) as b;
+    select b.window_key, b.starts_at, b.ends_at into w.window_key, w.starts_at, w.ends_at
+    from preauth._next_window(scope, counter_id, budget.window_policy, zone, at) as b;
+    select o.limit_amount, o.settled into w.limit_amount, w.settled
+    from preauth._opening(scope, counter_id, budget, zone, w.starts_at, w.ends_at, at) as o;
+    if budget.window_policy ->> 'kind' = 'fixed' then
+      w.window_key := null;
+      w.starts_at := null;
+      w.ends_at := null;
     end if;
+  else
+    w.limit_amount := preauth._limit_at(w, budget, at);
   end if;
   select coalesce(sum(l.amount), 0) into lapsed from preauth.hold_line as l where l.window_id = w.window_id and l.lapses_at <= at;
   return jsonb_build_object(
@@ -25,5 +30,5 @@ begin
       'settled', w.settled, 'reserved', w.reserved - lapsed, 'available', w.limit_amount - w.settled - (w.reserved - lapsed)) else '{}' end;
 end
 $$;
-comment on function preauth._balance_window(text, text, preauth.budget, boolean, timestamptz) is
+comment on function preauth._balance_window(text, text, preauth.budget, bigint, boolean, timestamptz) is
   'A budget''s current window as a balance shows it. A fixed window that no spend has started yet has no bounds. A lapsed lease is not held.';

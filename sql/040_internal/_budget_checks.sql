@@ -2,9 +2,11 @@ create function preauth._budget_checks(body jsonb) returns table (place integer,
 language sql stable
 as $$
   select 0, f.name, 'is not a field of a budget'
-  from jsonb_object_keys(body - array['name', 'unit', 'window', 'limit_amount', 'model', 'enforcement', 'overdraft_amount', 'overage', 'on_expiry']) as f (name)
+  from jsonb_object_keys(body - array['name', 'unit', 'window', 'limit_amount', 'model', 'enforcement', 'overdraft_amount', 'overage', 'on_expiry', 'rollover']) as f (name)
   union all
   select 1, f.name, 'is required' from unnest(array['name', 'unit', 'window', 'limit_amount']) as f (name) where not body ? f.name
+  union all
+  select 2, r.field, r.message from preauth._rollover_checks(body) as r
   union all
   values
     (2, 'name', case when body ? 'name' and (jsonb_typeof(body -> 'name') <> 'string' or not preauth._is_name(body ->> 'name', 64) or body ->> 'name' = 'max_open_holds')

@@ -1,12 +1,13 @@
 create function preauth._current_headers(account_id text, model text, at timestamptz) returns json
 language sql stable
 as $$
-  select preauth._rate_limit_headers((b.budget).name, w.limit_amount, w.limit_amount - w.settled - w.reserved, w.starts_at, w.ends_at, at)
-  from preauth._applicable_budgets(array[account_id], model) as b
-  cross join lateral preauth._current_window(b.scope, (b.budget).budget_id, at) as current
+  select preauth._rate_limit_headers((b.budget).name, l.limit_amount, l.limit_amount - w.settled - w.reserved, w.starts_at, w.ends_at, at)
+  from preauth._applicable_budgets(array[account_id], model, at) as b
+  cross join lateral preauth._current_window(b.scope, b.counter_id, at) as current
   join preauth.budget_window as w on w.window_id = current.window_id
-  where w.limit_amount is not null
-  order by (w.limit_amount - w.settled - w.reserved)::numeric / greatest(w.limit_amount, 1), (b.budget).name
+  cross join lateral (select preauth._limit_at(w, b.budget, at)) as l (limit_amount)
+  where l.limit_amount is not null
+  order by (l.limit_amount - w.settled - w.reserved)::numeric / greatest(l.limit_amount, 1), (b.budget).name
   limit 1
 $$;
 comment on function preauth._current_headers(text, text, timestamptz) is 'The rate limit headers of the account''s own tightest budget as it stands now, for replays.';

@@ -1,5 +1,5 @@
 create function preauth._decide(
-  asks preauth._ask[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], at timestamptz,
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], at timestamptz,
   inout reserved bigint[], out rulings preauth._ruling[], out lines preauth._line[])
 language plpgsql
 as $$
@@ -12,6 +12,7 @@ declare
   wanted bigint[];
   ruling preauth._ruling;
   first_ruling preauth._ruling;
+  problem jsonb;
   short integer;
   gone record;
 begin
@@ -27,10 +28,16 @@ begin
       ruling := row(n, preauth._prior_verdict(asks[n], route, n = any (known) or asks[n].twin and preauth._is_decided(n, asks, rulings)),
         option_no, null, null, null, null, null, null);
       if ruling.verdict is null then
-        wanted := preauth._wanted(route, places, preauth._option_amounts(asks[n].body, option_no));
+        wanted := preauth._wanted(route, places, case
+          when quote_of[n] is null then preauth._option_amounts(asks[n].body, option_no) else quotes[quote_of[n] + option_no].amounts end);
         if not preauth._is_record(asks[n].body) then
           ruling.detail := preauth._missing_unit(route, wanted);
           ruling.verdict := case when ruling.detail is not null then 'amount_missing' when num_nonnulls(variadic wanted) = 0 then 'no_budget' end;
+          if quotes[quote_of[n] + option_no].problems <> '{}' then
+            problem := preauth._quote_problem(quotes[quote_of[n] + option_no].problems, route, wanted, ruling.detail);
+            ruling.verdict := coalesce(problem ->> 'code', ruling.verdict);
+            ruling.detail := coalesce(problem::text, ruling.detail);
+          end if;
         end if;
       end if;
       if ruling.verdict is null then
@@ -64,5 +71,5 @@ begin
   end loop;
 end
 $$;
-comment on function preauth._decide(preauth._ask[], preauth._route[], integer[], preauth._slot[], bigint[], timestamptz, bigint[]) is
+comment on function preauth._decide(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], timestamptz, bigint[]) is
   'Decides the items in their order against locked slots: each holds on every budget that applies or on none; its first option that fits is authorized. reserved: the slots'' reserved amounts before, and after.';

@@ -1,4 +1,4 @@
-create function preauth._denial(ruling preauth._ruling, slot preauth._slot, fits_at timestamptz, at timestamptz) returns jsonb
+create function preauth._denial(ruling preauth._ruling, slot preauth._slot, fits_at timestamptz, affordable jsonb, at timestamptz) returns jsonb
 language sql stable
 as $$
   select jsonb_build_object(
@@ -12,6 +12,7 @@ as $$
     'available', ruling.available,
     'settled', slot.settled,
     'retry_after_ms', case when ruling.verdict <> 'exceeds_limit' then ceil(extract(epoch from fits_at - at) * 1000)::bigint end,
-    'resets_at', preauth._time(slot.ends_at))
+    'resets_at', preauth._time(slot.ends_at),
+    'affordable', affordable)
 $$;
-comment on function preauth._denial(preauth._ruling, preauth._slot, timestamptz, timestamptz) is 'A denial with the figures that prove it, as it is recorded.';
+comment on function preauth._denial(preauth._ruling, preauth._slot, timestamptz, jsonb, timestamptz) is 'A denial with the figures that prove it, as it is recorded.';

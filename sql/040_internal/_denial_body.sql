@@ -10,6 +10,6 @@ as $$
       'account_id', account_id,
       'decision', 'denied',
       'replayed', replayed)
-    || (denial - 'settled' - case when denial ->> 'scope' is distinct from account_id then 'available' else '' end)
+    || (denial - 'settled' - case when denial ->> 'scope' is distinct from account_id then array['available', 'affordable'] else array[]::text[] end)
 $$;
 comment on function preauth._denial_body(text, text, jsonb, boolean) is 'The body of a denial; the fill level of a shared scope is left out.';

@@ -7,11 +7,14 @@ declare
 begin
   case
     when kind is null then
-      return preauth._error(field, 'is not a field of ' || call);
+      return preauth._error(field, case when call = 'settle' and field = 'provider_usage'
+        then 'is read by the REST service; in SQL say usage {dimension: count}' else 'is not a field of ' || call end);
     when value = 'null' then
       return case when field = any (preauth._required_fields(call)) then preauth._error(field, 'must not be null') end;
     when kind = 'amounts' then
       return preauth._amounts_errors(field, value);
+    when kind in ('bounds', 'counts') then
+      return preauth._counts_errors(field, value, kind = 'bounds');
     when kind = 'labels' then
       return preauth._labels_errors(field, value);
     when kind = 'alternatives' then

@@ -5,6 +5,8 @@ as $$
     when 'request_id' then 'id'
     when 'account_id' then 'id'
     when 'amounts' then case when call in ('reserve', 'charge', 'settle', 'resolve') then 'amounts' end
+    when 'max_usage' then case when call in ('reserve', 'charge') then 'bounds' end
+    when 'usage' then case when call in ('charge', 'settle', 'resolve') then 'counts' end
     when 'model' then case when call in ('reserve', 'charge') then 'id' end
     when 'session_id' then case when call in ('reserve', 'charge') then 'id' end
     when 'labels' then case when call in ('reserve', 'charge') then 'labels' end

@@ -1,5 +1,5 @@
 create function preauth._fresh_authorization(
-  ask preauth._ask, ruling preauth._ruling, route preauth._route, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, at timestamptz)
+  ask preauth._ask, ruling preauth._ruling, quote preauth._quote, route preauth._route, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, at timestamptz)
 returns preauth._answer
 language plpgsql stable
 as $$
@@ -27,8 +27,9 @@ begin
   return row(ask.n, 200, headers, preauth._authorization(
     ask.request_id, ask.account_id, case ask.call when 'charge' then 'settled' else 'authorized' end,
     preauth._option_model(ask.body, ruling.option_no), ruling.option_no, texts, preauth._expiry(ask, at), over_limit, false,
-    ask.call, preauth._is_record(ask.body), ask.dry_run), route.path[cardinality(route.path)])::preauth._answer;
+    ask.call, preauth._is_record(ask.body), ask.dry_run, quote.price_table_ids[1],
+    case when ask.call = 'charge' and quote.price_table_ids is not null then preauth._held_cost(ask.body, 0, quote.price_table_ids) end), route.path[cardinality(route.path)])::preauth._answer;
 end
 $$;
-comment on function preauth._fresh_authorization(preauth._ask, preauth._ruling, preauth._route, preauth._slot[], preauth._line[], integer, integer, timestamptz) is
+comment on function preauth._fresh_authorization(preauth._ask, preauth._ruling, preauth._quote, preauth._route, preauth._slot[], preauth._line[], integer, integer, timestamptz) is
   'The answer to an item that was authorized just now, with the rate limit headers of the account''s own budget with the smallest share left.';

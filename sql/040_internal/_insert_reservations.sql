@@ -1,4 +1,6 @@
-create function preauth._insert_reservations(asks preauth._ask[], rulings preauth._ruling[], decided integer[], at timestamptz) returns integer[]
+create function preauth._insert_reservations(
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], rulings preauth._ruling[], decided integer[], at timestamptz)
+returns integer[]
 language plpgsql
 as $$
 declare
@@ -7,11 +9,13 @@ declare
 begin
   with inserted as (
     insert into preauth.reservation
-      (request_id, account_id, call, body, state, model, option_no, on_expiry, created_at, expires_at, actor, denial)
+      (request_id, account_id, call, body, state, model, option_no, on_expiry, created_at, expires_at, actor, denial,
+       ceilings, price_table_ids)
     select asks[d.n].request_id, asks[d.n].account_id, asks[d.n].call, asks[d.n].body,
       case when rulings[d.n].denial is null then 'authorized' else 'denied' end,
       preauth._option_model(asks[d.n].body, rulings[d.n].option_no), rulings[d.n].option_no, rulings[d.n].on_expiry,
-      at, case when rulings[d.n].denial is null then preauth._expiry(asks[d.n], at) end, asks[d.n].actor, rulings[d.n].denial
+      at, case when rulings[d.n].denial is null then preauth._expiry(asks[d.n], at) end, asks[d.n].actor, rulings[d.n].denial,
+      quotes[quote_of[d.n] + rulings[d.n].option_no].amounts, quotes[quote_of[d.n] + rulings[d.n].option_no].price_table_ids
     from unnest(decided) as d (n)
     order by 1, 2
     on conflict do nothing
@@ -27,5 +31,5 @@ begin
       on i.request_id = asks[d.n].request_id and i.account_id = asks[d.n].account_id);
 end
 $$;
-comment on function preauth._insert_reservations(preauth._ask[], preauth._ruling[], integer[], timestamptz) is
+comment on function preauth._insert_reservations(preauth._ask[], preauth._quote[], integer[], preauth._ruling[], integer[], timestamptz) is
   'Records decisions, in the order of keys, but for what another transaction has just recorded; the items that were recorded.';

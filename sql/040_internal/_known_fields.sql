@@ -2,9 +2,9 @@ create function preauth._known_fields(call text) returns text[]
 language sql stable
 as $$
   select case call
-    when 'reserve' then array['request_id', 'account_id', 'amounts', 'model', 'session_id', 'ttl_seconds', 'labels', 'alternatives', 'dry_run']
-    when 'charge' then array['request_id', 'account_id', 'amounts', 'model', 'session_id', 'labels', 'record']
-    when 'settle' then array['request_id', 'account_id', 'amounts', 'provider_request_id', 'outcome']
+    when 'reserve' then array['request_id', 'account_id', 'amounts', 'max_usage', 'model', 'session_id', 'ttl_seconds', 'labels', 'alternatives', 'dry_run']
+    when 'charge' then array['request_id', 'account_id', 'amounts', 'max_usage', 'usage', 'model', 'session_id', 'labels', 'record']
+    when 'settle' then array['request_id', 'account_id', 'amounts', 'usage', 'provider_request_id', 'outcome']
     else preauth._plain_fields(call)
   end
 $$;

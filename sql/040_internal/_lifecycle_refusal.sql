@@ -3,6 +3,8 @@ language sql stable
 as $$
   select case
     when code in ('malformed', 'forbidden') then preauth._refusal(ask, code)
+    when ask.body ? 'priced' and code in ('price_missing', 'dimension_unpriced', 'amount_out_of_range') and preauth._settle_problem(ask, more) is not null
+      then preauth._refusal(ask, code, preauth._settle_problem(ask, more)::text)
     else preauth._problem(code,
       case code
         when 'reservation_unknown' then format('No reservation %s is known.', ask.request_id)

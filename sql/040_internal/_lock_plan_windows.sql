@@ -6,12 +6,12 @@ begin
     select w.window_id
     from jsonb_array_elements(budgets) as n (budget)
     join preauth.budget as b
-      on b.owner = 'plan:' || _lock_plan_windows.plan_id and b.name = n.budget ->> 'name' and b.retired_at is null
+      on b.plan_id = _lock_plan_windows.plan_id and b.name = n.budget ->> 'name'
     join preauth.budget_window as w on w.budget_id = b.budget_id and w.ends_at > preauth._now()
-    where apply = 'now' and w.limit_amount is distinct from (n.budget ->> 'limit_amount')::bigint
+    where apply = 'now' and w.limit_amount is distinct from preauth._limit_with(w, (n.budget ->> 'limit_amount')::bigint)
       or w.overdraft_amount is distinct from
         case when n.budget ->> 'enforcement' is distinct from 'observe' then coalesce((n.budget ->> 'overdraft_amount')::bigint, 0) end));
 end
 $$;
 comment on function preauth._lock_plan_windows(text, jsonb, text) is
-  'Locks, in one go and so in the one order, every current window whose limit or overdraft a change of a plan will move.';
+  'Locks, in one go and so in the one order, every current window whose limit or overdraft a change of a plan will move, those of retired budgets that may come back among them.';

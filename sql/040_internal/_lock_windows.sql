@@ -5,9 +5,9 @@ begin
   return query
     select w.* from preauth.budget_window as w
     where w.window_id = any (window_ids)
-    order by w.depth desc, w.account_id, w.budget_id, w.window_id
+    order by w.depth desc, w.account_id, w.window_id
     for no key update;
 end
 $$;
 comment on function preauth._lock_windows(bigint[]) is
-  'Locks budget windows, the only place where that happens, in the one order: deepest account first, root last, then account_id, budget_id, window_id.';
+  'Locks budget windows, the only place where that happens, in the one order: deepest account first, root last, then account_id, window_id: none of them ever changes.';

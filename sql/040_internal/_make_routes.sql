@@ -1,4 +1,6 @@
-create function preauth._make_routes(asks preauth._ask[], account_ids text[], models text[], route_of integer[], at timestamptz) returns preauth._route[]
+create function preauth._make_routes(
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], account_ids text[], models text[], route_of integer[], at timestamptz)
+returns preauth._route[]
 language plpgsql
 as $$
 declare
@@ -8,7 +10,7 @@ declare
 begin
   for round in 1 .. 8 loop
     routes := preauth._for_models(preauth._fresh_routes(account_ids, at), models);
-    select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, routes, route_of) as u;
+    select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, quotes, quote_of, routes, route_of) as u;
     if unopened_ids is null then
       return routes;
     end if;
@@ -19,5 +21,5 @@ begin
   return routes;
 end
 $$;
-comment on function preauth._make_routes(preauth._ask[], text[], text[], integer[], timestamptz) is
+comment on function preauth._make_routes(preauth._ask[], preauth._quote[], integer[], text[], text[], integer[], timestamptz) is
   'Works out the routes of a batch and makes the windows that are missing on them, looking again while the clock or a change of budgets has overtaken it.';

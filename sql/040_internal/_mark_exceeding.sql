@@ -4,7 +4,8 @@ as $$
 begin
   update preauth.hold_line as l set lapses_at = null
   where l.request_id = ask.request_id and l.account_id = ask.account_id and l.lapses_at > at;
-  update preauth.reservation as r set state = 'overage_review', closure = jsonb_build_object('amounts', ask.body -> 'amounts')
+  update preauth.reservation as r set state = 'overage_review', closure = jsonb_strip_nulls(jsonb_build_object(
+    'amounts', ask.body -> 'amounts', 'usage', ask.body -> 'usage', 'priced', ask.body -> 'priced'))
   where r.request_id = ask.request_id and r.account_id = ask.account_id;
   return preauth._refuse_settlement(ask, 'settlement_exceeds_hold', null, at);
 end

@@ -1,35 +1,26 @@
--- The order of the inserts is the lock order: two calls that both make windows never wait for each other in a ring. The budgets are locked
--- against change, so that no window is made with a limit that has just been replaced.
+-- The order of the inserts is the lock order: two calls that both make windows never wait for each other in a ring. The accounts are locked
+-- against a change of plan, and the budgets against any change, so that no window is made for what has just been replaced.
 create function preauth._open_windows(account_ids text[], models text[], at timestamptz) returns void
 language plpgsql
 as $$
+declare
+  locked bigint[];
 begin
-  perform from preauth.budget as b
-  where b.budget_id in (
-    select (m.budget).budget_id
-    from unnest(account_ids, models) as r (account_id, model)
-    join preauth.account as leaf on leaf.account_id = r.account_id
-    cross join lateral preauth._applicable_budgets(leaf.path, r.model) as m
-    where not exists (select from preauth._current_window(m.scope, (m.budget).budget_id, at)))
-  order by b.budget_id
+  perform from preauth.account as a
+  where a.account_id in (select m.scope from preauth._unmade(account_ids, models, at) as m)
+  order by a.account_id
   for share;
-  insert into preauth.budget_window
-    (account_id, budget_id, ordinal, depth, window_key, starts_at, ends_at, time_zone, initial_limit_amount, limit_amount, overdraft_amount)
-  select m.scope, m.budget_id,
-    1 + coalesce((select max(p.ordinal) from preauth.budget_window as p where p.account_id = m.scope and p.budget_id = m.budget_id), 0),
-    m.depth, bounds.window_key, bounds.starts_at, bounds.ends_at, m.zone, m.limit_amount, m.limit_amount, m.overdraft_amount
-  from (
-    select distinct on (b.depth, b.scope, (b.budget).budget_id)
-      b.depth, b.scope, b.zone, (b.budget).budget_id, (b.budget).window_policy, (b.budget).limit_amount, preauth._overdraft(b.budget) as overdraft_amount
-    from unnest(account_ids, models) as r (account_id, model)
-    join preauth.account as leaf on leaf.account_id = r.account_id
-    cross join lateral preauth._applicable_budgets(leaf.path, r.model) as b
-    where not exists (select from preauth._current_window(b.scope, (b.budget).budget_id, at))
-    order by b.depth desc, b.scope, (b.budget).budget_id
-  ) as m
-  cross join lateral preauth._next_window(m.scope, m.budget_id, m.window_policy, m.zone, at) as bounds
-  order by m.depth desc, m.scope, m.budget_id
-  on conflict do nothing;
+  locked := array(
+    select b.budget_id from preauth.budget as b
+    where b.budget_id in (select (m.budget).budget_id from preauth._unmade(account_ids, models, at) as m)
+    order by b.budget_id
+    for share);
+  perform preauth._make_windows(
+    array_agg(m.depth order by m.depth desc, m.scope, m.counter_id), array_agg(m.scope order by m.depth desc, m.scope, m.counter_id),
+    array_agg(m.zone order by m.depth desc, m.scope, m.counter_id), array_agg(m.budget order by m.depth desc, m.scope, m.counter_id),
+    array_agg(m.counter_id order by m.depth desc, m.scope, m.counter_id), at)
+  from preauth._unmade(account_ids, models, at) as m
+  where (m.budget).budget_id = any (locked);
 end
 $$;
 comment on function preauth._open_windows(text[], text[], timestamptz) is 'Makes the current windows that are missing, once however many calls race for them.';

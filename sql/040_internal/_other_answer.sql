@@ -4,7 +4,7 @@ returns preauth._answer
 language plpgsql stable
 as $$
 begin
-  if ruling.verdict in ('malformed', 'forbidden', 'amount_missing') then
+  if ruling.verdict in ('malformed', 'forbidden', 'amount_missing', 'price_missing', 'dimension_unpriced', 'dimension_unbounded', 'amount_out_of_range') then
     return preauth._problem_answer(ask.n, preauth._refusal(ask, ruling.verdict, ruling.detail));
   elsif is_fresh and ruling.denial is not null then
     return preauth._fresh_denial(ask, ruling.denial, route, slots, reserved, at);

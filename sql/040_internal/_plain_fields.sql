@@ -2,9 +2,9 @@ create function preauth._plain_fields(call text) returns text[]
 language sql stable
 as $$
   select case call
-    when 'reserve' then array['request_id', 'account_id', 'amounts', 'model', 'session_id', 'ttl_seconds']
-    when 'charge' then array['request_id', 'account_id', 'amounts', 'model', 'session_id']
-    when 'settle' then array['request_id', 'account_id', 'amounts', 'provider_request_id']
+    when 'reserve' then array['request_id', 'account_id', 'amounts', 'max_usage', 'model', 'session_id', 'ttl_seconds']
+    when 'charge' then array['request_id', 'account_id', 'amounts', 'max_usage', 'usage', 'model', 'session_id']
+    when 'settle' then array['request_id', 'account_id', 'amounts', 'usage', 'provider_request_id']
     when 'release' then array['request_id', 'account_id', 'reason']
     when 'extend' then array['request_id', 'account_id', 'ttl_seconds']
     when 'cancel' then array['request_id', 'account_id']

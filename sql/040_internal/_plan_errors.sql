@@ -8,8 +8,11 @@ begin
     return preauth._error('', 'must be an object');
   end if;
   select jsonb_agg(preauth._error(f.name, 'is not a field of a plan') -> 0) into errors
-  from jsonb_object_keys(body - array['budgets', 'apply', 'reason']) as f (name);
+  from jsonb_object_keys(body - array['budgets', 'unpriced', 'apply', 'reason']) as f (name);
   errors := coalesce(errors, '[]') || preauth._change_body_errors(body);
+  if body ->> 'unpriced' is not null and body -> 'unpriced' not in ('"refuse"', '"count_only"') then
+    errors := errors || preauth._error('unpriced', 'must be refuse or count_only');
+  end if;
   if preauth._value_error('id', to_jsonb(plan_id)) is not null then
     errors := errors || preauth._error('plan_id', preauth._value_error('id', to_jsonb(plan_id)));
   end if;

@@ -2,24 +2,24 @@ create function preauth._put_budget(plan_id text, account_id text, body jsonb, a
 language plpgsql
 as $$
 declare
+  wanted preauth.budget := preauth._budget_row(plan_id, account_id, body);
   holder text := coalesce('plan:' || plan_id, 'account:' || account_id);
   before preauth.budget;
   after preauth.budget;
 begin
-  select b.* into before from preauth.budget as b where b.owner = holder and b.name = body ->> 'name' and b.retired_at is null for update;
-  if before.budget_id is not null and (before.unit, before.window_policy, before.model)
-      is distinct from (body ->> 'unit', preauth._window_policy(body -> 'window'), body ->> 'model') then
+  select b.* into before from preauth.budget as b where b.owner = holder and b.name = wanted.name and b.retired_at is null for update;
+  if before.budget_id is not null and not preauth._counts_alike(before, wanted) then
     update preauth.budget as b set retired_at = preauth._now() where b.budget_id = before.budget_id;
   end if;
+  perform preauth._revive_budget(holder, wanted);
   insert into preauth.budget
-    (plan_id, account_id, name, unit, window_policy, limit_amount, model, enforcement, overdraft_amount, overage, on_expiry, created_at)
+    (plan_id, account_id, name, unit, window_policy, limit_amount, model, enforcement, overdraft_amount, overage, on_expiry, rollover, created_at)
   values
-    (plan_id, account_id, body ->> 'name', body ->> 'unit', preauth._window_policy(body -> 'window'), (body ->> 'limit_amount')::bigint, body ->> 'model',
-     coalesce(body ->> 'enforcement', 'hard'), coalesce((body ->> 'overdraft_amount')::bigint, 0), coalesce(body ->> 'overage', 'charge'),
-     coalesce(body ->> 'on_expiry', 'keep'), preauth._now())
+    (plan_id, account_id, wanted.name, wanted.unit, wanted.window_policy, wanted.limit_amount, wanted.model,
+     wanted.enforcement, wanted.overdraft_amount, wanted.overage, wanted.on_expiry, wanted.rollover, preauth._now())
   on conflict (owner, name) where retired_at is null do update
     set limit_amount = excluded.limit_amount, enforcement = excluded.enforcement, overdraft_amount = excluded.overdraft_amount,
-      overage = excluded.overage, on_expiry = excluded.on_expiry
+      overage = excluded.overage, on_expiry = excluded.on_expiry, rollover = excluded.rollover
   returning * into after;
   perform preauth._change_overdraft(after.budget_id, preauth._overdraft(after));
   if apply = 'now' then
@@ -31,4 +31,4 @@ begin
 end
 $$;
 comment on function preauth._put_budget(text, text, jsonb, text, text, text) is
-  'Makes or changes a well-formed budget of a plan or an account. Another unit, window or model counts something else: the old budget is retired and a new one begins at nothing. apply now: the current windows get the new limit.';
+  'Makes or changes a well-formed budget of a plan or an account. Another unit, window or model counts something else: the old budget is retired, and a new one begins at nothing, or where it was retired before. apply now: the current windows get the new limit.';

@@ -1,4 +1,6 @@
-create function preauth._record(asks preauth._ask[], rulings preauth._ruling[], lines preauth._line[], slots preauth._slot[], at timestamptz) returns integer[]
+create function preauth._record(
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], rulings preauth._ruling[], lines preauth._line[], slots preauth._slot[], at timestamptz)
+returns integer[]
 language plpgsql
 as $$
 declare
@@ -8,7 +10,7 @@ begin
   if cardinality(decided) = 0 then
     return decided;
   end if;
-  recorded := preauth._insert_reservations(asks, rulings, decided, at);
+  recorded := preauth._insert_reservations(asks, quotes, quote_of, rulings, decided, at);
   if cardinality(recorded) < cardinality(decided) then
     lines := array(select l from unnest(lines) as l where l.n = any (recorded));
   end if;
@@ -21,5 +23,5 @@ begin
   return recorded;
 end
 $$;
-comment on function preauth._record(preauth._ask[], preauth._ruling[], preauth._line[], preauth._slot[], timestamptz) is
+comment on function preauth._record(preauth._ask[], preauth._quote[], integer[], preauth._ruling[], preauth._line[], preauth._slot[], timestamptz) is
   'Writes the decisions and their holds; the items that were recorded now. An item that another transaction has just recorded is left out, and so are its holds.';

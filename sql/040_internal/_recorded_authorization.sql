@@ -3,7 +3,8 @@ language sql stable
 as $$
   select preauth._authorization(
     r.request_id, r.account_id, preauth._state_at(r, at), r.model, r.option_no, coalesce(l.lines, ''), r.expires_at,
-    coalesce(l.over_limit, false), true, r.call, preauth._is_record(r.body), false)
+    coalesce(l.over_limit, false), true, r.call, preauth._is_record(r.body), false,
+    r.price_table_ids[1], case when r.call = 'charge' then r.closure -> 'cost' end)
   from (
     select string_agg(preauth._hold_line_text(r.account_id, b.name, w.account_id, b.unit, w.window_key, h.amount, h.available_after), ', ' order by h.position) as lines,
       bool_or(h.available_after < 0) as over_limit

@@ -2,8 +2,8 @@ create function preauth._required_fields(call text) returns text[]
 language sql stable
 as $$
   select case call
-    when 'reserve' then array['request_id', 'account_id', 'amounts']
-    when 'charge' then array['request_id', 'account_id', 'amounts']
+    when 'reserve' then array['request_id', 'account_id']
+    when 'charge' then array['request_id', 'account_id']
     when 'release' then array['request_id', 'reason']
     when 'extend' then array['request_id', 'ttl_seconds']
     when 'resolve' then array['request_id', 'action', 'reason']

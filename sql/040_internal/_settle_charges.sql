@@ -12,13 +12,16 @@ begin
     select row(l.request_id, l.account_id, l.position, l.window_id, 'settled', l.amount)::preauth._closing
     from unnest(spent) as s (n)
     join preauth.hold_line as l on l.request_id = asks[s.n].request_id and l.account_id = asks[s.n].account_id), at);
-  insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor)
-  select asks[s.n].account_id, asks[s.n].request_id,
-    case when (asks[s.n].body ->> 'record')::boolean then 'recorded_exception' else 'charge' end,
-    asks[s.n].body -> 'amounts', 'completed', at, asks[s.n].actor
-  from unnest(spent) as s (n);
+  insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor, usage, cost, price_table_ids)
+  select r.account_id, r.request_id, case when preauth._is_record(r.body) then 'recorded_exception' else 'charge' end,
+    preauth._chosen_amounts(r), 'completed', at, r.actor, preauth._option_counts(r.body, 0),
+    preauth._held_cost(r.body, 0, r.price_table_ids), r.price_table_ids
+  from unnest(spent) as s (n)
+  join preauth.reservation as r on r.request_id = asks[s.n].request_id and r.account_id = asks[s.n].account_id
+  order by s.n;
   update preauth.reservation as r
-  set state = 'settled', closure = jsonb_build_object('amounts', r.body -> 'amounts')
+  set state = 'settled', closure = jsonb_strip_nulls(jsonb_build_object('amounts', preauth._chosen_amounts(r), 'usage', preauth._option_counts(r.body, 0),
+    'cost', preauth._held_cost(r.body, 0, r.price_table_ids)))
   from unnest(spent) as s (n)
   where r.request_id = asks[s.n].request_id and r.account_id = asks[s.n].account_id;
 end

@@ -14,6 +14,7 @@ begin
     perform preauth._expire(asks, 'charge', at);
     held := preauth._held(asks);
   end if;
+  asks := preauth._with_costs(asks, held);
   holdings := preauth._holdings(asks);
   for k in 1 .. cardinality(asks) loop
     f := preauth._settle_finding(asks[k], held[k], k, holdings, from_line, at);

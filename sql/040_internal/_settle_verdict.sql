@@ -13,7 +13,9 @@ as $$
       case state when 'settled' then 'already_settled' when 'released' then 'already_released' when 'lapsed' then 'hold_lapsed'
         when 'overage_review' then 'settlement_exceeds_hold' when 'unknown' then case when r.state = 'unknown' then 'replay' else 'mark_unknown' end
         else 'mark_unknown' end
-    when state = 'settled' then case when r.closure -> 'amounts' = amounts then 'replay' else 'settlement_conflict' end
+    when state = 'settled' then case when r.closure -> 'amounts' = amounts
+      and (not ask.body ? 'usage' or not r.closure ? 'usage' or r.closure -> 'usage' = ask.body -> 'usage') then 'replay' else 'settlement_conflict' end
+    when ask.body ? 'priced' and preauth._settle_problem(ask, missing_unit) is not null then preauth._settle_problem(ask, missing_unit) ->> 'code'
     when missing_unit is not null then 'amount_missing'
     when ask.call = 'resolve' then 'settle'
     when state = 'overage_review' then 'settlement_exceeds_hold'

@@ -1,4 +1,6 @@
-create function preauth._unopened(asks preauth._ask[], routes preauth._route[], route_of integer[]) returns table (account_id text, model text)
+create function preauth._unopened(
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[])
+returns table (account_id text, model text)
 language plpgsql stable
 as $$
 begin
@@ -8,11 +10,10 @@ begin
     cross join lateral generate_series(0, preauth._last_option(a.body)) as o (option_no)
     cross join lateral (select (routes[route_of[a.n] + o.option_no]).*) as r
     where array_position(r.window_ids, null) is not null
-      and not exists (
-        select from unnest(r.units, r.hard) as u (unit, hard)
-        where u.hard and preauth._amount_of(preauth._option_amounts(a.body, o.option_no), u.unit) is null
-          and not coalesce((a.body ->> 'record')::boolean, false));
+      and (preauth._is_record(a.body) or not preauth._is_untold(row(r.*)::preauth._route,
+        case when quote_of[a.n] is null then preauth._option_amounts(a.body, o.option_no) else quotes[quote_of[a.n] + o.option_no].amounts end,
+        quotes[quote_of[a.n] + o.option_no].problems));
 end
 $$;
-comment on function preauth._unopened(preauth._ask[], preauth._route[], integer[]) is
-  'The accounts and models with windows that are not made yet and are needed; a request that will be refused because a hard budget''s amount is missing makes none.';
+comment on function preauth._unopened(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[]) is
+  'The accounts and models with windows that are not made yet and are needed; a request that will be refused because what it asks of a budget cannot be told makes none.';

@@ -18,6 +18,7 @@ as $$
     and not exists (select from preauth.usage_event as u where u.window_id = w.window_id)
     and not exists (select from preauth.change_log as c
                     where c.subject = 'budget' and c.subject_id = b.owner || '/' || b.name and c.before ->> 'enforcement' <> 'hard')
+    and not exists (select from preauth.account as x where x.account_id = w.account_id and x.plan_changes_at is not null)
 $$;
 comment on function preauth._verify_admissions() is
-  'Hard windows whose decisions let in more than the limit. Late charges, overages and recorded exceptions are no decisions; windows corrected or once not hard are left out.';
+  'Hard windows whose decisions let in more than the limit. Late charges, overages and recorded exceptions are no decisions; windows corrected, once not hard, or of an account whose plan is about to change are left out.';

@@ -2,8 +2,9 @@ create function preauth._write_expiries(due preauth.reservation[], closed preaut
 language plpgsql
 as $$
 begin
-  insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor)
-  select r.account_id, r.request_id, 'settlement', preauth._chosen_amounts(r), 'expired', at, 'expiry'
+  insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor, usage, cost, price_table_ids)
+  select r.account_id, r.request_id, 'settlement', preauth._chosen_amounts(r), 'expired', at, 'expiry',
+    preauth._option_counts(r.body, r.option_no), preauth._held_cost(r.body, r.option_no, r.price_table_ids), r.price_table_ids
   from unnest(due) as r where r.on_expiry = 'charge'
   order by r.request_id, r.account_id;
   insert into preauth.reservation_event (request_id, account_id, event, occurred_at, actor)

@@ -17,10 +17,12 @@ begin
     from_line := to_line + 1;
   end loop;
   insert into preauth.usage_event
-    (account_id, request_id, kind, amounts, overage, outcome, provider_request_id, occurred_at, actor, reason)
+    (account_id, request_id, kind, amounts, overage, outcome, provider_request_id, occurred_at, actor, reason, usage, cost, price_table_ids)
   select asks[k].account_id, asks[k].request_id, case when (replies[k] ->> 'late')::boolean then 'late_charge' else 'settlement' end,
     asks[k].body -> 'amounts', nullif(replies[k] -> 'overage', '{}'), replies[k] ->> 'outcome', asks[k].body ->> 'provider_request_id',
-    at, asks[k].actor, asks[k].body ->> 'reason'
+    at, asks[k].actor, asks[k].body ->> 'reason', asks[k].body -> 'usage', asks[k].body -> 'priced' -> 'cost',
+    case when asks[k].body -> 'priced' ? 'price_table_ids'
+      then array(select i.id::bigint from jsonb_array_elements_text(asks[k].body -> 'priced' -> 'price_table_ids') as i (id)) end
   from generate_subscripts(asks, 1) as k;
   update preauth.reservation as x
   set state = 'settled', closure = replies[k]

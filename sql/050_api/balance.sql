@@ -17,9 +17,9 @@ begin
     'as_of', preauth._time(at),
     'windows', (
       select coalesce(jsonb_agg(
-        preauth._balance_window(b.scope, b.zone, b.budget, audit or b.scope = account.account_id, at)
+        preauth._balance_window(b.scope, b.zone, b.budget, b.counter_id, audit or b.scope = account.account_id, at)
         order by b.step, (b.budget).model nulls last, (b.budget).unit = 'open_holds', (b.budget).name), '[]')
-      from preauth._budgets_of(account.path) as b)));
+      from preauth._budgets_of(account.path, at) as b)));
 end
 $$;
 comment on function preauth_api.balance(text, boolean, text) is

@@ -6,6 +6,7 @@ declare
   problem jsonb;
   before jsonb;
   wanted jsonb;
+  at timestamptz;
 begin
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
@@ -17,6 +18,7 @@ begin
   if problem is not null then
     return preauth._answered(problem);
   end if;
+  at := preauth._begin_change(array[account_id], array[body ->> 'plan_id'], array['max_open_holds']);
   before := preauth._account_json(account_id);
   wanted := coalesce(before, '{"time_zone": "UTC", "status": "active"}') || body;
   insert into preauth.account (account_id, path, time_zone, status, created_at)
@@ -26,13 +28,16 @@ begin
     perform preauth._move_account(account_id, wanted ->> 'parent_id');
   end if;
   update preauth.account as a
-  set plan_id = wanted ->> 'plan_id', time_zone = coalesce(wanted ->> 'time_zone', 'UTC'), cycle_anchor = (wanted ->> 'cycle_anchor')::date,
+  set time_zone = coalesce(wanted ->> 'time_zone', 'UTC'), cycle_anchor = (wanted ->> 'cycle_anchor')::date,
     status = wanted ->> 'status', max_open_holds = (wanted ->> 'max_open_holds')::integer
   where a.account_id = put_account.account_id;
+  if body ? 'plan_id' then
+    perform preauth._change_plan(account_id, body ->> 'plan_id', 'now', at, actor, body ->> 'reason');
+  end if;
   perform preauth._put_max_open_holds(account_id, (wanted ->> 'max_open_holds')::integer, actor, body ->> 'reason');
   perform preauth._log_change(actor, 'account', account_id, before, preauth._account_json(account_id), body ->> 'reason');
   return preauth._answered(preauth._account_json(account_id));
 end
 $$;
 comment on function preauth_api.put_account(text, jsonb, text) is
-  'Makes an account or changes it. body: {plan_id, parent_id, time_zone, cycle_anchor, status, max_open_holds, reason}; what is left out stays as it is, null clears. Returns the account, or a problem with nothing written.';
+  'Makes an account or changes it. body: {plan_id, parent_id, time_zone, cycle_anchor, status, max_open_holds, reason}; what is left out stays as it is, null clears. Another plan_id applies at once, as by switch_plan. Returns the account, or a problem with nothing written.';

@@ -9,9 +9,10 @@ begin
     return preauth._answered(preauth._malformed(errors));
   end if;
   perform preauth._lock_configuration();
-  insert into preauth.plan (plan_id, created_at) values (put_plan.plan_id, preauth._now()) on conflict do nothing;
+  insert into preauth.plan (plan_id, created_at, unpriced) values (put_plan.plan_id, preauth._now(), 'refuse') on conflict do nothing;
   perform from preauth.plan as p where p.plan_id = put_plan.plan_id for update;
   before := preauth._plan_json(plan_id);
+  update preauth.plan as p set unpriced = coalesce(body ->> 'unpriced', 'refuse') where p.plan_id = put_plan.plan_id;
   perform from preauth.budget as b where b.owner = 'plan:' || put_plan.plan_id and b.retired_at is null order by b.budget_id for update;
   perform preauth._lock_plan_windows(put_plan.plan_id, body -> 'budgets', coalesce(body ->> 'apply', 'now'));
   perform preauth._retire_budget(b.budget_id, actor, body ->> 'reason')
@@ -20,9 +21,10 @@ begin
     and b.name not in (select n.budget ->> 'name' from jsonb_array_elements(body -> 'budgets') as n (budget));
   perform preauth._put_budget(put_plan.plan_id, null, n.budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason')
   from jsonb_array_elements(body -> 'budgets') as n (budget);
-  perform preauth._log_change(actor, 'plan', plan_id, nullif(before -> 'budgets', '[]'), preauth._plan_json(plan_id) -> 'budgets', body ->> 'reason');
+  perform preauth._log_change(actor, 'plan', plan_id, case when before -> 'budgets' <> '[]' then before - 'created_at' end,
+    preauth._plan_json(plan_id) - 'created_at', body ->> 'reason');
   return preauth._answered(preauth._plan_json(plan_id));
 end
 $$;
 comment on function preauth_api.put_plan(text, jsonb, text) is
-  'Makes a plan or replaces its budgets. body: {budgets, apply: now (default) or next_window, reason}. Budgets left out are retired. Returns the plan, or a problem with nothing written.';
+  'Makes a plan or replaces its budgets. body: {budgets, unpriced: refuse (default) or count_only, apply: now (default) or next_window, reason}. Budgets left out are retired. Returns the plan, or a problem with nothing written.';

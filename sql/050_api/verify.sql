@@ -8,7 +8,8 @@ begin
     union all select * from preauth._verify_reservations()
     union all select * from preauth._verify_lines()
     union all select * from preauth._verify_tree()
-    union all select * from preauth._verify_routes();
+    union all select * from preauth._verify_routes()
+    union all select * from preauth._verify_costs();
 end
 $$;
 comment on function preauth_api.verify() is 'Recomputes the whole ledger from its rows, from one snapshot, and returns each mismatch: none, or a page for the owner.';

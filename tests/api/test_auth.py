@@ -18,7 +18,13 @@ WRITES = [
     ("POST", "/charge", {**RESERVE, "request_id": "c"}),
 ]
 BALANCE = [("GET", "/accounts/a/balance", None)]
-READS = [("GET", "/reservations/r", None), ("GET", "/accounts/a", None), ("GET", "/plans/p", None)]
+READS = [
+    ("GET", "/reservations/r", None),
+    ("GET", "/accounts/a", None),
+    ("GET", "/plans/p", None),
+    ("GET", "/price-tables", None),
+    ("GET", "/price-tables/7", None),
+]
 ADMINISTRATION = [
     ("PUT", "/plans/p", {"budgets": []}),
     ("PUT", "/accounts/a", {}),
@@ -28,6 +34,17 @@ ADMINISTRATION = [
         {"unit": "u", "window": {"kind": "lifetime"}, "limit_amount": 1},
     ),
     ("DELETE", "/accounts/a/budgets/x", None),
+    ("POST", "/price-tables", {"model": "m", "rates": {"requests": {"micro_usd": 1, "per": 1}}}),
+    (
+        "POST",
+        "/price-tables/rerate",
+        {
+            "wrong_table": 7,
+            "right_table": 8,
+            "since": "2026-09-01T00:00:00Z",
+            "until": "2026-10-01T00:00:00Z",
+        },
+    ),
     ("POST", "/keys", {"name": "n", "role": "spend"}),
     ("GET", "/keys", None),
     ("DELETE", "/keys/none", None),

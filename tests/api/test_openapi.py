@@ -114,6 +114,16 @@ def declared(path: str, method: str, response: Any) -> None:
     validate(content[kind]["schema"], response.json())
 
 
+TABLE = {
+    "model": "m",
+    "aliases": ["n"],
+    "tiers": [
+        {"above_input_tokens": at, "rates": {"input_tokens": {"micro_usd": 1, "per": 1}}}
+        for at in (0, 9)
+    ],
+}
+
+PRICED = {"model": "p", "rates": {"input_tokens": {"micro_usd": 1, "per": 1000}}}
 AUDITS = [
     ("decisions", ""), ("timeline", "?request_id=org/r"), ("timeline", "?request_id=none"),
     ("why-denied", "?request_id=d"), ("why-denied", "?request_id=org/r"), ("stuck", ""), ("stuck", "?max_count=0"),
@@ -125,6 +135,8 @@ AUDITS = [
 async def test_what_is_answered_is_what_is_promised(api: Api) -> None:
     reserve = {"request_id": "org/r", "account_id": "org/a", "amounts": {"tokens": 400}}
     cap = {"unit": "tokens", "window": {"kind": "calendar", "period": "day"}, "limit_amount": 1000}
+    priced = {"account_id": "u", "model": "p"}
+    month = {"since": "2026-09-01T00:00:00Z", "until": "2226-10-01T00:00:00Z"}
     account, request = quote("org/a", safe=""), quote("org/r", safe="")
     steps: list[tuple[str, str, str, Any]] = [
         ("/plans/{plan_id}", "put", "/plans/p", {"budgets": [{"name": "cap", **cap}]}),
@@ -137,6 +149,28 @@ async def test_what_is_answered_is_what_is_promised(api: Api) -> None:
         ("/accounts/{account_id}/budgets/{name}", "put", f"/accounts/{account}/budgets/x", cap),
         ("/accounts/{account_id}/budgets/{name}", "delete", f"/accounts/{account}/budgets/x", None),
         ("/accounts/{account_id}/budgets/{name}", "delete", f"/accounts/{account}/budgets/none", None),
+        ("/price-tables", "post", "/price-tables", TABLE),
+        ("/price-tables", "post", "/price-tables", {**TABLE, "rates": {}}),
+        ("/price-tables", "get", "/price-tables?model=m", None),
+        ("/price-tables/{price_table_id}", "get", "/price-tables/1", None),
+        ("/price-tables/{price_table_id}", "get", "/price-tables/99", None),
+        ("/price-tables", "post", "/price-tables", PRICED),
+        ("/price-tables", "post", "/price-tables", {**PRICED, "model": "q"}),
+        ("/accounts/{account_id}", "put", "/accounts/u", {}),
+        ("/accounts/{account_id}/budgets/{name}", "put", "/accounts/u/budgets/usd", {**cap, "unit": "usd_nano"}),
+        ("/reserve", "post", "/reserve", {**priced, "request_id": "p1", "max_usage": {"input_tokens": 5}}),
+        ("/reserve", "post", "/reserve", {**priced, "request_id": "p2", "max_usage": {"input_tokens": 9999}}),
+        ("/reserve", "post", "/reserve", {**priced, "request_id": "p3", "max_usage": {"output_tokens": 5}}),
+        ("/reserve", "post", "/reserve", {**priced, "request_id": "p4", "max_usage": {"input_tokens": 5}, "model": "none"}),
+        ("/settle", "post", "/settle", {"request_id": "p1", "usage": {"input_tokens": 4}}),
+        ("/settle", "post", "/settle", {"request_id": "p1", "usage": {"input_tokens": 5}}),
+        ("/charge", "post", "/charge", {**priced, "request_id": "p5", "usage": {"input_tokens": 5}}),
+        ("/charge", "post", "/charge", {**priced, "request_id": "p6", "usage": {"web_searches": 5}}),
+        ("/reservations/{request_id}", "get", "/reservations/p1", None),
+        ("/reservations/{request_id}", "get", "/reservations/p5", None),
+        ("/price-tables/rerate", "post", "/price-tables/rerate", {"wrong_table": 3, "right_table": 4, **month}),
+        ("/price-tables/rerate", "post", "/price-tables/rerate", {"wrong_table": 3, "right_table": 99, **month}),
+        ("/price-tables/rerate", "post", "/price-tables/rerate", {"wrong_table": 3, "right_table": 3, **month}),
         ("/keys", "post", "/keys", {"name": "n", "role": "spend"}),
         ("/keys", "get", "/keys", None),
         ("/keys/{key_id}", "delete", "/keys/none", None),

@@ -159,6 +159,7 @@ ACCOUNTLESS = {
     "api_key",
     "alembic_version",
     "account",
+    "price_table",
     "configuration",
 }
 

@@ -8,7 +8,16 @@ from tests.support import databases
 OUTSIDERS = ("public", "anon", "authenticated", "service_role", "preauth_service", "preauth_audit")
 SERVICES = {"service_role", "preauth_service"}
 AUTHENTICATED = {"my_balance", "my_reservations"}
-READS = {"account", "balance", "plan", "reservation", "revision", "verify"}
+READS = {
+    "account",
+    "balance",
+    "plan",
+    "price_table",
+    "price_tables",
+    "reservation",
+    "revision",
+    "verify",
+}
 AUDITORS = {"preauth_audit", *SERVICES}
 VIEWS = {"decisions", "holds", "spend", "windows"}
 

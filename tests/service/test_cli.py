@@ -107,7 +107,7 @@ def test_verify_prints_each_mismatch_and_fails(run, empty_database_url):
 def test_the_examples_are_loaded_once(run, empty_database_url):
     run("migrate")
     with psycopg.connect(empty_database_url) as connection:
-        assert load_examples(connection) == ["free", "pro", "team", "demo"]
+        assert load_examples(connection) == ["free", "pro", "team", "demo", "9 price tables"]
         assert load_examples(connection) == []
         free = call(connection, "plan", plan_id="free")
     assert free["budgets"][0]["limit_amount"] == 500_000_000

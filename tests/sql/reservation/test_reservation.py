@@ -10,7 +10,7 @@ from tests.support.money import MONTH, tokens
 
 MEMBERS = {
     "request_id", "account_id", "call", "decision", "state", "model", "chosen_alternative",
-    "price_table_id", "amounts", "lines", "created_at", "expires_at", "on_expiry", "session_id",
+    "price_table_id", "price_table_ids", "max_usage", "amounts", "lines", "created_at", "expires_at", "on_expiry", "session_id",
     "labels", "denial", "settlement", "timeline",
 }  # fmt: skip
 

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.money import DAY, LIFETIME, tokens
+from tests.support.prices import publish, spend
 
 
 @pytest.fixture
@@ -34,6 +35,9 @@ async def rich(ledger, clock):
     await ledger.grant("org", 20_000, window=LIFETIME, on_expiry="release")
     await ledger.reserve("unknown", "bob", tokens(5))
     await ledger.settle("unknown", outcome="unknown")
+    await ledger.grant("carl", 10**9, unit="usd_nano")
+    await publish(ledger)
+    await spend(ledger, "priced", "carl", {"input_tokens": 2, "output_tokens": 5})
     return ledger
 
 
@@ -80,6 +84,10 @@ TAMPERINGS = {
     "a limit change's event was lost": "delete from preauth.usage_event where kind = 'limit_changed'",
     "an account hangs elsewhere than its path says": "update preauth.account set parent_id = 'bob', path = array['ann', 'bob'] where account_id = 'ann'",
     "an account's path leads elsewhere": "update preauth.account set path = array['ann', 'org', 'nowhere'] where account_id = 'ann'",
+    "a cost was moved from one dimension to another": """update preauth.usage_event set cost = '{"usd_nano": {"input_tokens": 75000, "output_tokens": 6000}}' where request_id = 'priced'""",
+    "a usage was changed": """update preauth.usage_event set usage = '{"input_tokens": 7, "output_tokens": 4}' where request_id = 'priced'""",
+    "a published rate was changed": "update preauth.price_table set rates[1][1] = rates[1][1] + 1",
+    "a published table was lost": "delete from preauth.price_table",
     "two windows of a budget overlap": "insert into preauth.budget_window overriding system value"
     " select (jsonb_populate_record(w, jsonb_build_object('window_id', 999999, 'ordinal', 99, 'starts_at', w.starts_at + interval '1 hour', 'settled', 0, 'reserved', 0))).*"
     " from preauth.budget_window w where account_id = 'ann' limit 1",

@@ -2,9 +2,9 @@
 
 from service.migrate import run_file
 
-revision = "0004"
-down_revision = "0003"
+revision = "0006"
+down_revision = "0005"
 
 
 def upgrade() -> None:
-    run_file("0004_answer_support.sql")
+    run_file("0006_answer_support.sql")

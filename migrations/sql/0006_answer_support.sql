@@ -1,24 +1,14 @@
 -- answer support
 
+drop index preauth.budget_of_plan;
+
+drop index preauth.budget_of_account;
+
 drop index preauth.reservation_of_account;
 
 drop function preauth._page_errors(max_count integer, cursor text);
 
 drop function preauth._my_reservations(account_id text, max_count integer, cursor text);
-
-create table preauth.window_checkpoint ();
-
-alter table preauth.window_checkpoint add column window_id bigint not null;
-
-alter table preauth.window_checkpoint add column account_id text not null;
-
-alter table preauth.window_checkpoint add column settled_amount bigint not null;
-
-alter table preauth.window_checkpoint add column line_count bigint not null;
-
-alter table preauth.window_checkpoint add column archived_until timestamp with time zone not null;
-
-alter table preauth.reservation add column archived_at timestamp with time zone;
 
 CREATE OR REPLACE FUNCTION preauth._adjustment_json(e preauth.usage_event)
  RETURNS jsonb
@@ -39,60 +29,6 @@ AS $function$
     join preauth.budget as b on b.budget_id = x.budget_id
     where x.window_id = e.window_id
   ) as w on true
-$function$;
-
-CREATE OR REPLACE FUNCTION preauth._archive(chosen preauth.reservation[], before timestamp with time zone, at timestamp with time zone)
- RETURNS TABLE(place bigint, document text, cursor text)
- LANGUAGE plpgsql
-AS $function$
-declare
-  documents text[] := array(select preauth._archive_document(r) from unnest(chosen) with ordinality as c (request_id, account_id)
-                            join preauth.reservation as r using (request_id, account_id) order by c.ordinality);
-begin
-  return query
-    select c.ordinality, documents[c.ordinality], preauth._cursor(c.created_at, c.request_id, c.account_id)
-    from unnest(chosen) with ordinality as c;
-  insert into preauth.window_checkpoint (window_id, account_id, settled_amount, line_count, archived_until)
-  select w.window_id, w.account_id, sum(coalesce(l.settled_amount, 0)), count(*), before
-  from unnest(chosen) as c
-  join preauth.hold_line as l on l.request_id = c.request_id and l.account_id = c.account_id
-  join preauth.budget_window as w on w.window_id = l.window_id
-  group by w.window_id, w.account_id
-  order by w.window_id
-  on conflict (window_id, account_id) do update
-  set settled_amount = window_checkpoint.settled_amount + excluded.settled_amount, line_count = window_checkpoint.line_count + excluded.line_count,
-    archived_until = greatest(window_checkpoint.archived_until, excluded.archived_until);
-  delete from preauth.hold_line as l using unnest(chosen) as c where l.request_id = c.request_id and l.account_id = c.account_id;
-  delete from preauth.usage_event as u using unnest(chosen) as c where u.request_id = c.request_id and u.account_id = c.account_id and u.window_id is null;
-  delete from preauth.reservation_event as e using unnest(chosen) as c where e.request_id = c.request_id and e.account_id = c.account_id;
-  update preauth.reservation as r
-  set archived_at = at, body = jsonb_build_object('archived', encode(sha256(convert_to(documents[c.ordinality], 'UTF8')), 'hex')),
-    denial = case when r.denial is not null then jsonb_build_object('reason', r.denial -> 'reason') end,
-    closure = case when r.closure is not null then '{}'::jsonb end
-  from unnest(chosen) with ordinality as c
-  where r.request_id = c.request_id and r.account_id = c.account_id;
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION preauth._archive_document(r preauth.reservation)
- RETURNS text
- LANGUAGE sql
- STABLE
-AS $function$
-  select jsonb_build_object(
-    'reservation', to_jsonb(r),
-    'lines', (
-      select coalesce(jsonb_agg(to_jsonb(l) || jsonb_build_object('budget', b.name, 'unit', b.unit, 'window_key', w.window_key, 'window_account_id', w.account_id) order by l.position), '[]')
-      from preauth.hold_line as l
-      join preauth.budget_window as w on w.window_id = l.window_id
-      join preauth.budget as b on b.budget_id = w.budget_id
-      where l.request_id = r.request_id and l.account_id = r.account_id),
-    'usage_events', (
-      select coalesce(jsonb_agg(to_jsonb(u) order by u.event_id), '[]')
-      from preauth.usage_event as u where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null),
-    'reservation_events', (
-      select coalesce(jsonb_agg(to_jsonb(e) order by e.event_id), '[]')
-      from preauth.reservation_event as e where e.request_id = r.request_id and e.account_id = r.account_id))::text
 $function$;
 
 CREATE OR REPLACE FUNCTION preauth._asked_about(request_id text, account_id text, OUT held preauth.reservation[], OUT problem jsonb)
@@ -123,7 +59,8 @@ CREATE OR REPLACE FUNCTION preauth._audience(name text)
 AS $function$
   select case
     when name in ('my_balance', 'my_reservations') then array['authenticated']
-    when name like 'audit\_%' or name in ('decisions', 'holds', 'spend', 'windows', 'account', 'balance', 'plan', 'reservation', 'revision', 'verify') then array['preauth_service', 'service_role', 'preauth_audit']
+    when name like 'audit\_%' or name in ('decisions', 'holds', 'spend', 'windows', 'account', 'balance', 'plan', 'price_table', 'price_tables',
+      'reservation', 'revision', 'verify') then array['preauth_service', 'service_role', 'preauth_audit']
     else array['preauth_service', 'service_role']
   end
 $function$;
@@ -220,37 +157,6 @@ AS $function$
     'late', e.kind = 'late_charge', 'recorded', e.kind = 'recorded_exception',
     'amounts', e.amounts, 'overage', coalesce(e.overage, '{}'), 'outcome', e.outcome, 'provider_request_id', e.provider_request_id,
     'actor', e.actor, 'reason', e.reason)
-$function$;
-
-CREATE OR REPLACE FUNCTION preauth._forget(account_id text, pseudonym text)
- RETURNS void
- LANGUAGE plpgsql
-AS $function$
-declare
-  statement text;
-begin
-  update preauth.reservation as r
-  set body = r.body - array['labels', 'session_id']
-  where r.account_id || '' = _forget.account_id and r.body ?| array['labels', 'session_id'];
-  update preauth.usage_event as u set provider_request_id = null
-  where u.account_id = _forget.account_id and u.provider_request_id is not null;
-  delete from preauth.route as r where _forget.account_id = any (r.path);
-  insert into preauth.account
-  select (jsonb_populate_record(a, jsonb_build_object('account_id', pseudonym, 'path', array_replace(a.path, _forget.account_id, pseudonym)))).*
-  from preauth.account as a where a.account_id = _forget.account_id;
-  update preauth.account as a
-  set path = array_replace(a.path, _forget.account_id, pseudonym), parent_id = case a.parent_id when _forget.account_id then pseudonym else a.parent_id end
-  where a.path @> array[_forget.account_id] and a.account_id <> _forget.account_id;
-  for statement in select * from preauth._rename_statements() loop
-    execute statement using _forget.account_id, pseudonym;
-  end loop;
-  update preauth.change_log as c
-  set subject_id = case
-    when c.subject_id = _forget.account_id then pseudonym
-    else 'account:' || pseudonym || substr(c.subject_id, length('account:' || _forget.account_id) + 1) end
-  where c.subject_id = _forget.account_id or starts_with(c.subject_id, 'account:' || _forget.account_id || '/');
-  delete from preauth.account as a where a.account_id = _forget.account_id;
-end
 $function$;
 
 CREATE OR REPLACE FUNCTION preauth._held_then(candidates preauth.reservation[], window_id bigint, at timestamp with time zone, available bigint)
@@ -373,7 +279,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth._make_routes(asks preauth._ask[], account_ids text[], models text[], route_of integer[], at timestamp with time zone)
+CREATE OR REPLACE FUNCTION preauth._make_routes(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], account_ids text[], models text[], route_of integer[], at timestamp with time zone)
  RETURNS preauth._route[]
  LANGUAGE plpgsql
 AS $function$
@@ -384,7 +290,7 @@ declare
 begin
   for round in 1 .. 8 loop
     routes := preauth._for_models(preauth._fresh_routes(account_ids, at), models);
-    select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, routes, route_of) as u;
+    select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, quotes, quote_of, routes, route_of) as u;
     if unopened_ids is null then
       return routes;
     end if;
@@ -394,20 +300,6 @@ begin
   perform preauth._raise('PA002', 'a budget window cannot be made', to_jsonb(unopened_ids));
   return routes;
 end
-$function$;
-
-CREATE OR REPLACE FUNCTION preauth._may_archive(r preauth.reservation, before timestamp with time zone)
- RETURNS boolean
- LANGUAGE sql
- STABLE
-AS $function$
-  select r.state = 'denied' or (
-    exists (select from preauth.usage_event as u
-            where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null and u.occurred_at < before)
-    and not exists (
-      select from preauth.hold_line as l
-      join preauth.budget_window as w on w.window_id = l.window_id
-      where l.request_id = r.request_id and l.account_id = r.account_id and w.window_key = 'rolling'))
 $function$;
 
 CREATE OR REPLACE FUNCTION preauth._page(items jsonb[], cursors text[], max_count integer)
@@ -452,6 +344,9 @@ AS $function$
     ('plan_unknown', 404, 'No such plan'),
     ('budget_unknown', 404, 'No such budget'),
     ('key_unknown', 404, 'No such key'),
+    ('price_table_unknown', 404, 'No such price table'),
+    ('window_unknown', 404, 'No such window'),
+    ('raise_unknown', 404, 'No such raise'),
     ('request_id_conflict', 409, 'The request_id was used for another request'),
     ('settlement_conflict', 409, 'It was settled with other usage'),
     ('settlement_exceeds_hold', 409, 'The usage exceeds the hold'),
@@ -459,9 +354,12 @@ AS $function$
     ('already_settled', 409, 'The reservation is settled'),
     ('already_released', 409, 'The reservation was released'),
     ('hold_lapsed', 409, 'The hold has lapsed'),
-    ('holds_open', 409, 'The account has open holds'),
     ('not_denied', 409, 'The reservation was authorized'),
     ('account_id_required', 409, 'The request_id names several reservations'),
+    ('price_table_conflict', 409, 'A published price table never changes'),
+    ('price_missing', 422, 'The model has no price'),
+    ('dimension_unpriced', 422, 'A dimension has no price'),
+    ('dimension_unbounded', 422, 'A dimension has no bound'),
     ('amount_missing', 422, 'An amount is missing'),
     ('amount_out_of_range', 422, 'The window cannot count that far'),
     ('reference_unknown', 422, 'The request names something that does not exist'),
@@ -469,50 +367,6 @@ AS $function$
     ('account_too_deep', 422, 'The account tree is too deep')
   ) as k (code, status, title)
   where k.code = _problem.code
-$function$;
-
-CREATE OR REPLACE FUNCTION preauth._rename_statements()
- RETURNS SETOF text
- LANGUAGE sql
- STABLE
-AS $function$
-  select format('update preauth.%I set %s where %s', c.relname,
-    string_agg(format(k.assignment, a.attname), ', ' order by a.attnum), string_agg(format(k.condition, a.attname), ' or ' order by a.attnum))
-  from pg_catalog.pg_class as c
-  join pg_catalog.pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
-  cross join lateral (
-    select '%1$I = $2' as assignment, '%1$I = $1' as condition where a.atttypid = 'text'::regtype and a.attname in ('account_id', 'parent_id', 'scope')
-    union all
-    select '%1$I = array_replace(%1$I, $1, $2)', '$1 = any (%1$I)' where a.atttypid = 'text[]'::regtype
-    union all
-    select '%1$I = preauth._renamed(%1$I, $1, $2)', 'strpos(%1$I::text, $1) > 0' where a.atttypid = 'jsonb'::regtype
-  ) as k
-  where c.relnamespace = 'preauth'::regnamespace and c.relkind in ('r', 'p') and c.relname not in ('account', 'route', 'alembic_version')
-  group by c.relname
-  order by c.relname
-$function$;
-
-CREATE OR REPLACE FUNCTION preauth._renamed(value jsonb, before text, after text)
- RETURNS jsonb
- LANGUAGE plpgsql
- IMMUTABLE
-AS $function$
-begin
-  if value is null or strpos(value::text, before) = 0 then
-    return value;
-  end if;
-  return case jsonb_typeof(value)
-    when 'string' then case
-      when value #>> '{}' = before then to_jsonb(after)
-      when value #>> '{}' = 'account:' || before then to_jsonb('account:' || after)
-      when value #>> '{}' ~ ('(^|\s)' || regexp_replace(before, '([.@:/])', '\\\1', 'g') || '([\s,.]|$)')
-        then to_jsonb(regexp_replace(value #>> '{}', '(^|\s)' || regexp_replace(before, '([.@:/])', '\\\1', 'g') || '(?=[\s,.]|$)', '\1' || after, 'g'))
-      else value end
-    when 'array' then (select jsonb_agg(preauth._renamed(a.value, before, after) order by a.ordinality) from jsonb_array_elements(value) with ordinality as a)
-    when 'object' then (select jsonb_object_agg(case o.key when before then after else o.key end, preauth._renamed(o.value, before, after)) from jsonb_each(value) as o)
-    else value
-  end;
-end
 $function$;
 
 CREATE OR REPLACE FUNCTION preauth._spend_errors(since timestamp with time zone, until timestamp with time zone, by text[], label text, time_zone text)
@@ -553,68 +407,6 @@ AS $function$
     'refused', case when r.state = 'overage_review' then r.closure -> 'amounts' end)
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth._verify_reservations()
- RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
- LANGUAGE sql
- STABLE
-AS $function$
-  with lines as (
-    select l.request_id, l.account_id, array_agg(distinct l.state order by l.state) as states
-    from preauth.hold_line as l group by l.request_id, l.account_id
-  ), spends as (
-    select u.request_id, u.account_id, count(*) as events, (array_agg(u.amounts))[1] as amounts
-    from preauth.usage_event as u where u.window_id is null
-    group by u.request_id, u.account_id
-  )
-  select c.check_name, r.account_id, null::bigint, r.request_id, c.expected, c.actual
-  from preauth.reservation as r
-  left join lines as l on l.request_id = r.request_id and l.account_id = r.account_id
-  left join spends as s on s.request_id = r.request_id and s.account_id = r.account_id
-  cross join lateral (values
-    ('line_states_agree_with_reservation', r.state || ' -> ' || preauth._line_states_allowed(r.state)::text,
-      case when coalesce(l.states, '{}') <@ preauth._line_states_allowed(r.state)
-        then r.state || ' -> ' || preauth._line_states_allowed(r.state)::text else l.states::text end),
-    ('settled_exactly_once', case when r.state = 'settled' then '1' else '0' end, coalesce(s.events, 0)::text),
-    ('settlement_is_what_its_event_says', case when r.state = 'settled' then coalesce(s.amounts, '{}')::text else '' end,
-      case when r.state = 'settled' then coalesce(r.closure -> 'amounts', '{}')::text else '' end)
-  ) as c (check_name, expected, actual)
-  where c.expected <> c.actual and r.archived_at is null
-$function$;
-
-CREATE OR REPLACE FUNCTION preauth._verify_windows()
- RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
- LANGUAGE sql
- STABLE
-AS $function$
-  with lines as (
-    select l.window_id,
-      coalesce(sum(l.amount) filter (where l.state = 'held'), 0) as held,
-      coalesce(sum(l.settled_amount), 0) as settled
-    from preauth.hold_line as l group by l.window_id
-  ), corrections as (
-    select u.window_id, sum((u.amounts ->> b.unit)::bigint) filter (where u.kind = 'adjustment') as adjusted,
-      (array_agg(u.amounts -> 'after' order by u.event_id desc) filter (where u.kind = 'limit_changed'))[1] as last_limit
-    from preauth.usage_event as u
-    join preauth.budget_window as w on w.window_id = u.window_id
-    join preauth.budget as b on b.budget_id = w.budget_id
-    group by u.window_id
-  )
-  select c.check_name, w.account_id, w.window_id, null::text, c.expected, c.actual
-  from preauth.budget_window as w
-  join preauth.budget as b on b.budget_id = w.budget_id
-  left join lines as l on l.window_id = w.window_id
-  left join corrections as k on k.window_id = w.window_id
-  left join preauth.window_checkpoint as p on p.window_id = w.window_id and p.account_id = w.account_id
-  cross join lateral (values
-    ('window_reserved_is_sum_of_held_lines', coalesce(l.held, 0)::text, w.reserved::text),
-    ('window_settled_is_sum_of_settled_lines_and_adjustments', (coalesce(l.settled, 0) + coalesce(p.settled_amount, 0) + coalesce(k.adjusted, 0))::text, w.settled::text),
-    ('window_limit_is_the_initial_one_or_the_last_change', coalesce(k.last_limit, to_jsonb(w.initial_limit_amount), 'null')::text, coalesce(to_jsonb(w.limit_amount), 'null')::text),
-    ('window_overdraft_is_its_budgets', case when b.retired_at is null and w.ends_at > preauth._now() then coalesce(preauth._overdraft(b)::text, 'null') end,
-      coalesce(w.overdraft_amount::text, 'null'))
-  ) as c (check_name, expected, actual)
-  where c.expected <> c.actual
-$function$;
-
 CREATE OR REPLACE FUNCTION preauth._why_denied(r preauth.reservation, max_count integer)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -648,43 +440,6 @@ AS $function$
   select case when w.window_id is not null then jsonb_build_object(
     'window_id', w.window_id, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at), 'time_zone', w.time_zone,
     'limit', w.limit_amount, 'settled', w.settled, 'reserved', w.reserved, 'available', w.limit_amount - w.settled - w.reserved) end
-$function$;
-
-CREATE OR REPLACE FUNCTION preauth_api.archive(before timestamp with time zone, max_count integer DEFAULT 1000, after text DEFAULT NULL::text)
- RETURNS TABLE(document text, cursor text)
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
- SET plan_cache_mode TO 'force_custom_plan'
-AS $function$
-declare
-  from_here record := preauth._read_cursor(coalesce(after, '-infinity~~'));
-  chosen preauth.reservation[];
-  at timestamptz := preauth._now();
-begin
-  if before is null or before > at or max_count not between 1 and 10000 or from_here.at is null then
-    perform preauth._raise('PA001', 'before must be in the past, max_count from 1 to 10000, after a cursor');
-  end if;
-  chosen := array(
-    select r from preauth.reservation as r
-    where r.created_at >= from_here.at and (r.created_at, r.request_id, r.account_id) > (from_here.at, from_here.first_key, from_here.second_key)
-      and r.created_at < before and r.state in ('settled', 'denied') and r.archived_at is null and preauth._may_archive(r, before)
-    order by r.created_at, r.request_id, r.account_id
-    limit max_count
-    for no key update skip locked);
-  return query select d.document, d.cursor from preauth._archive(chosen, before, at) as d order by d.place;
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION preauth_api.archive_figures()
- RETURNS TABLE(window_id bigint, settled_amount bigint, line_count bigint)
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-begin
-  return query select p.window_id, p.settled_amount, p.line_count from preauth.window_checkpoint as p order by p.window_id;
-end
 $function$;
 
 CREATE OR REPLACE FUNCTION preauth_api.audit_adjustments(account_id text DEFAULT NULL::text, since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, max_count integer DEFAULT 100, cursor text DEFAULT NULL::text)
@@ -954,36 +709,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth_api.forget(account_id text, reason text DEFAULT NULL::text, actor text DEFAULT NULL::text)
- RETURNS jsonb
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-declare
-  pseudonym text := 'forgotten:' || replace(gen_random_uuid()::text, '-', '');
-  held bigint;
-begin
-  if not coalesce(preauth._is_line(to_jsonb(reason), 256), false) then
-    return preauth._answered(preauth._malformed(preauth._error('reason', 'must be a string of 1 to 256 characters, none of them a control character')));
-  end if;
-  perform preauth._lock_configuration();
-  lock table preauth.account in share row exclusive mode;
-  perform from preauth._lock_windows(array(select w.window_id from preauth.budget_window as w where w.account_id = forget.account_id));
-  if not exists (select from preauth.account as a where a.account_id = forget.account_id) then
-    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', account_id)));
-  end if;
-  select count(*) into held from preauth.reservation as r
-  where r.account_id || '' = forget.account_id and r.state not in ('settled', 'released', 'lapsed', 'denied');
-  if held > 0 then
-    return preauth._answered(preauth._problem('holds_open', format('Account %s has %s open holds: settle, release or resolve them first.', account_id, held)));
-  end if;
-  perform preauth._forget(account_id, pseudonym);
-  perform preauth._log_change(actor, 'account', pseudonym, null, '{"forgotten": true}', reason);
-  return preauth._answered(jsonb_build_object('account_id', pseudonym, 'forgotten', true));
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION preauth_api.my_reservations(max_count integer DEFAULT 50, cursor text DEFAULT NULL::text)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -1017,15 +742,13 @@ begin
 end
 $function$;
 
-alter table preauth.window_checkpoint add constraint window_checkpoint_counts_lines CHECK (((line_count > 0) AND (settled_amount >= 0)));
-
-alter table preauth.window_checkpoint add constraint window_checkpoint_pkey PRIMARY KEY (window_id, account_id);
-
 CREATE INDEX account_parent ON preauth.account USING btree (parent_id);
+
+CREATE INDEX budget_of_account ON preauth.budget USING btree (account_id, name);
 
 CREATE INDEX budget_of_plan ON preauth.budget USING btree (plan_id);
 
-CREATE INDEX budget_of_account ON preauth.budget USING btree (account_id);
+CREATE INDEX budget_of_plans_by_name ON preauth.budget USING btree (name) WHERE (plan_id IS NOT NULL);
 
 CREATE INDEX reservation_of_account ON preauth.reservation USING btree (((account_id || ''::text)), created_at);
 
@@ -1134,8 +857,6 @@ create view preauth_api.windows as  SELECT w.window_id,
    FROM (preauth.budget_window w
      JOIN preauth.budget b ON ((b.budget_id = w.budget_id)));
 
-alter table preauth.window_checkpoint enable row level security, no force row level security;
-
 create policy nobody on preauth.plan as restrictive for all to public using (false);
 
 create policy nobody on preauth.account as restrictive for all to public using (false);
@@ -1143,6 +864,8 @@ create policy nobody on preauth.account as restrictive for all to public using (
 create policy nobody on preauth.budget as restrictive for all to public using (false);
 
 create policy nobody on preauth.configuration as restrictive for all to public using (false);
+
+create policy nobody on preauth.limit_raise as restrictive for all to public using (false);
 
 create policy nobody on preauth.budget_window as restrictive for all to public using (false);
 
@@ -1154,7 +877,7 @@ create policy nobody on preauth.hold_line as restrictive for all to public using
 
 create policy nobody on preauth.usage_event as restrictive for all to public using (false);
 
-create policy nobody on preauth.window_checkpoint as restrictive for all to public using (false);
+create policy nobody on preauth.correction as restrictive for all to public using (false);
 
 create policy nobody on preauth.reservation_event as restrictive for all to public using (false);
 
@@ -1162,11 +885,9 @@ create policy nobody on preauth.change_log as restrictive for all to public usin
 
 create policy nobody on preauth.api_key as restrictive for all to public using (false);
 
+create policy nobody on preauth.price_table as restrictive for all to public using (false);
+
 revoke all on function preauth._adjustment_json(e preauth.usage_event) from public;
-
-revoke all on function preauth._archive(chosen preauth.reservation[], before timestamp with time zone, at timestamp with time zone) from public;
-
-revoke all on function preauth._archive_document(r preauth.reservation) from public;
 
 revoke all on function preauth._asked_about(request_id text, account_id text, OUT held preauth.reservation[], OUT problem jsonb) from public;
 
@@ -1182,21 +903,13 @@ revoke all on function preauth._denied_window(r preauth.reservation) from public
 
 revoke all on function preauth._exception_json(e preauth.usage_event) from public;
 
-revoke all on function preauth._forget(account_id text, pseudonym text) from public;
-
 revoke all on function preauth._held_then(candidates preauth.reservation[], window_id bigint, at timestamp with time zone, available bigint) from public;
 
 revoke all on function preauth._holds_at(w preauth.budget_window, at timestamp with time zone, available bigint, reserved bigint, max_count integer) from public;
 
-revoke all on function preauth._may_archive(r preauth.reservation, before timestamp with time zone) from public;
-
 revoke all on function preauth._page(items jsonb[], cursors text[], max_count integer) from public;
 
 revoke all on function preauth._page_errors(max_count integer, cursor text, counted boolean) from public;
-
-revoke all on function preauth._rename_statements() from public;
-
-revoke all on function preauth._renamed(value jsonb, before text, after text) from public;
 
 revoke all on function preauth._spend_errors(since timestamp with time zone, until timestamp with time zone, by text[], label text, time_zone text) from public;
 
@@ -1205,10 +918,6 @@ revoke all on function preauth._stuck_json(r preauth.reservation, at timestamp w
 revoke all on function preauth._why_denied(r preauth.reservation, max_count integer) from public;
 
 revoke all on function preauth._window_now(w preauth.budget_window) from public;
-
-revoke all on function preauth_api.archive(before timestamp with time zone, max_count integer, after text) from public;
-
-revoke all on function preauth_api.archive_figures() from public;
 
 revoke all on function preauth_api.audit_adjustments(account_id text, since timestamp with time zone, until timestamp with time zone, max_count integer, cursor text) from public;
 
@@ -1228,25 +937,7 @@ revoke all on function preauth_api.audit_verify() from public;
 
 revoke all on function preauth_api.audit_why_denied(request_id text, account_id text, max_count integer) from public;
 
-revoke all on function preauth_api.forget(account_id text, reason text, actor text) from public;
-
-comment on column preauth.reservation.archived_at is 'When its content was moved to an archive; null while it is here. What is left keeps the key from being used again.';
-
-comment on column preauth.window_checkpoint.account_id is 'The window''s account.';
-
-comment on column preauth.window_checkpoint.archived_until is 'What was decided before this instant may be in the archive.';
-
-comment on column preauth.window_checkpoint.line_count is 'How many lines are in the archive.';
-
-comment on column preauth.window_checkpoint.settled_amount is 'What the lines in the archive had settled, in the budget''s unit.';
-
-comment on column preauth.window_checkpoint.window_id is 'The window.';
-
 comment on function preauth._adjustment_json(e preauth.usage_event) is 'A correction of a window, as a list shows it.';
-
-comment on function preauth._archive(chosen preauth.reservation[], before timestamp with time zone, at timestamp with time zone) is 'Takes locked reservations out of the ledger: a document each, a checkpoint for each window they settled in, and the row that keeps their key, with the SHA-256 of the document as its body.';
-
-comment on function preauth._archive_document(r preauth.reservation) is 'A reservation with its lines and events, as it goes to an archive: one line of JSON.';
 
 comment on function preauth._asked_about(request_id text, account_id text, OUT held preauth.reservation[], OUT problem jsonb) is 'The one reservation that an auditor asks about, or why it cannot be told. account_id may be left out while request_id names one.';
 
@@ -1264,23 +955,15 @@ comment on function preauth._denied_window(r preauth.reservation) is 'The window
 
 comment on function preauth._exception_json(e preauth.usage_event) is 'Spend that was not as authorized, as a list shows it.';
 
-comment on function preauth._forget(account_id text, pseudonym text) is 'Gives an account another name everywhere. Its windows are locked, and it holds nothing.';
-
 comment on function preauth._held_then(candidates preauth.reservation[], window_id bigint, at timestamp with time zone, available bigint) is 'Of these reservations the holds that counted in a window''s reserved at an instant at which available was left, in its budget''s unit; closed_at: when they stopped, null while they count. A lease stops at its end, whenever that was written down.';
 
 comment on function preauth._holds_at(w preauth.budget_window, at timestamp with time zone, available bigint, reserved bigint, max_count integer) is 'The holds that were open on a window at an instant at which reserved was held and available was left, in its budget''s unit: until they are all of it, or max_count, or more than 20000 reservations were looked at.';
 
 comment on function preauth._lock_down() is 'Gives everything in the ledger''s schemas to preauth_owner, writes into each table that its row security lets nobody through, takes what PostgreSQL or Supabase grants by default, and grants what preauth._audience says. Grants to other roles are left as they are. Must run as a member of preauth_owner.';
 
-comment on function preauth._may_archive(r preauth.reservation, before timestamp with time zone) is 'Whether all of it is from before an instant, and no rolling window counts it by the hour.';
-
 comment on function preauth._page(items jsonb[], cursors text[], max_count integer) is 'A page of a list: {items, next_cursor}, from up to max_count + 1 rows and their cursors. next_cursor is null on the last one.';
 
 comment on function preauth._page_errors(max_count integer, cursor text, counted boolean) is 'What is wrong with the paging of a list, as [{path, message}]; [] when nothing is. counted: the list is in the order of a number, not of keys.';
-
-comment on function preauth._rename_statements() is 'Updates that give an account another name ($1 to $2) wherever a table names it, but for the account''s own row and what is worked out from it.';
-
-comment on function preauth._renamed(value jsonb, before text, after text) is 'A JSON value in which the name before is after wherever it stands: as a value, as a key, or as a word of a sentence.';
 
 comment on function preauth._spend_errors(since timestamp with time zone, until timestamp with time zone, by text[], label text, time_zone text) is 'What is wrong with the question for spend, as [{path, message}]; [] when nothing is.';
 
@@ -1289,10 +972,6 @@ comment on function preauth._stuck_json(r preauth.reservation, at timestamp with
 comment on function preauth._why_denied(r preauth.reservation, max_count integer) is 'A denial with the figures and the open holds that proved it.';
 
 comment on function preauth._window_now(w preauth.budget_window) is 'A window with its figures as they are, in its budget''s unit; null for none.';
-
-comment on function preauth_api.archive(before timestamp with time zone, max_count integer, after text) is 'Moves up to max_count settled or denied reservations from before an instant out of the ledger, the oldest first: returns each as one JSON document with its lines and events, to be written where it is kept before the transaction is committed, and keeps what proves the windows and the key. after: the last cursor, to go on. Raises PA001 for a before in the future.';
-
-comment on function preauth_api.archive_figures() is 'What the archive must hold for each window, in its budget''s unit: preauth retention --check compares.';
 
 comment on function preauth_api.audit_adjustments(account_id text, since timestamp with time zone, until timestamp with time zone, max_count integer, cursor text) is 'Corrections of windows, newest first: of what is settled (adjustment) and of the limit (limit_changed), with who and why. since <= time < until. Amounts in the window''s unit. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
 
@@ -1312,11 +991,7 @@ comment on function preauth_api.audit_verify() is 'preauth_api.verify() as JSON:
 
 comment on function preauth_api.audit_why_denied(request_id text, account_id text, max_count integer) is 'A denial with the rows that proved it: the window''s limit, settled, reserved and available at that instant, as they are now, and the holds that were open then, newest first, at most max_count (1 to 500). items_amount is their sum, held_by_others what the rest of reserved is. Amounts in the window''s unit. 409 not_denied if it was authorized.';
 
-comment on function preauth_api.forget(account_id text, reason text, actor text) is 'Gives an account another name in every table and drops what callers said of it (labels, session and provider ids); amounts, times and request ids stay, so all sums do. It cannot be undone, and nobody can tell the new name from the old. 409 holds_open while it holds something.';
-
 comment on function preauth_api.my_reservations(max_count integer, cursor text) is 'What the account that the caller''s JWT names has asked for, newest first: {items, next_cursor}. max_count: 1 to 500. cursor: the next_cursor of the page before. 403 forbidden without an account.';
-
-comment on table preauth.window_checkpoint is 'What was moved out of a window to an archive: with the lines that are left it is what the window has settled.';
 
 comment on view preauth_api.decisions is 'Every decision with what was asked. budget to available: of a denial, in its unit; amounts and settled_amounts: {unit: amount}.';
 

@@ -1,0 +1,226 @@
+"""What a file would change in the ledger, and changing it: one call, one transaction each."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from service.plan_file.document import Declared, DeclaredBudget
+from service.plan_file.faults import FileFault, PlanFileError
+from service.plan_file.reader import Path, Source
+from service.store import Connection, answer_of
+
+__all__ = ["Change", "apply_changes", "changes_of"]
+
+ACTOR = "preauth apply"
+
+Json = dict[str, Any]
+Difference = tuple[str, Any, Any]
+"""A path, what is there (None: nothing), what shall be there (None: nothing)."""
+
+ABSENT: Any = object()
+
+
+@dataclass(frozen=True)
+class Change:
+    """One call that is due, what it is about, and what it changes."""
+
+    at: Path
+    differences: tuple[Difference, ...]
+    function: str
+    arguments: Json
+
+    def lines(self) -> Iterator[str]:
+        """The difference, a line each: ``+`` new, ``-`` gone, ``~`` other."""
+        for path, before, after in self.differences:
+            if before is ABSENT:
+                yield f"+ {path}: {json.dumps(after)}"
+            elif after is ABSENT:
+                yield f"- {path}: {json.dumps(before)}"
+            else:
+                yield f"~ {path}: {json.dumps(before)} -> {json.dumps(after)}"
+
+
+class _Planner:
+    """Compares a file with the ledger; reads only."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        declared: Declared,
+        source: Source,
+        when: str,
+        reason: str | None,
+    ) -> None:
+        self._connection = connection
+        self._declared = declared
+        self._source = source
+        self._when: Json = {"apply": when}
+        self._why: Json = {} if reason is None else {"reason": reason}
+
+    def changes(self) -> Iterator[Change]:
+        for plan_id in self._declared.plans:
+            yield from self._plan(plan_id)
+        for account_id in _parents_first(self._declared):
+            yield from self._account(account_id)
+
+    def _plan(self, plan_id: str) -> Iterator[Change]:
+        at: Path = ("plans", plan_id)
+        before = self._read("plan", plan_id=plan_id)
+        has = {b["name"]: b for b in before["budgets"]} if before else {}
+        budgets = self._declared.plans[plan_id].budgets
+        wanted = self._budgets(budgets, (*at, "budgets"))
+        found = tuple(_of_budgets(_joined(at), has, wanted))
+        if found:
+            body = {"budgets": list(wanted.values()), **self._when, **self._why}
+            yield Change(at, found, "put_plan", {"plan_id": plan_id, "body": body})
+
+    def _account(self, account_id: str) -> Iterator[Change]:
+        at: Path = ("accounts", account_id)
+        before = self._read("account", account_id=account_id)
+        account = self._declared.accounts[account_id]
+        said = account.model_dump(mode="json", exclude_unset=True, exclude={"budgets"})
+        there = before or {"status": "active", "time_zone": "UTC"}
+        wanted = {k: "UTC" if (k, v) == ("time_zone", None) else v for k, v in said.items()}
+        changed = {k: v for k, v in wanted.items() if there.get(k) != v}
+        if not before or changed:
+            yield from self._fields(at, account_id, before, changed)
+        if account.budgets is not None:
+            has = {b["name"]: b for b in (before or {}).get("budgets", [])}
+            yield from self._own_budgets(at, account_id, has, account.budgets)
+
+    def _fields(
+        self, at: Path, account_id: str, before: Json | None, changed: Json
+    ) -> Iterator[Change]:
+        """An account that is there changes plans by a call that knows about now and later."""
+        path = _joined(at)
+        there = before or {}
+        switch = before is not None and changed.get("plan_id") is not None
+        put = {k: v for k, v in changed.items() if not (switch and k == "plan_id")}
+        if put or not before:
+            found = tuple(
+                (f"{path}.{k}", there.get(k, ABSENT) if before else ABSENT, v)
+                for k, v in put.items()
+            )
+            new = () if before else ((path, ABSENT, "new"),)
+            yield Change(
+                at,
+                (*new, *found),
+                "put_account",
+                {"account_id": account_id, "body": put | self._why},
+            )
+        if switch:
+            body = {"plan_id": changed["plan_id"], **self._when, **self._why}
+            found = ((f"{path}.plan_id", there.get("plan_id"), changed["plan_id"]),)
+            yield Change(
+                (*at, "plan_id"), found, "switch_plan", {"account_id": account_id, "body": body}
+            )
+
+    def _own_budgets(
+        self, at: Path, account_id: str, has: dict[str, Json], budgets: list[DeclaredBudget]
+    ) -> Iterator[Change]:
+        wanted = self._budgets(budgets, (*at, "budgets"))
+        places = {budget.name: place for place, budget in enumerate(budgets)}
+        for name in [*wanted, *(set(has) - set(wanted))]:
+            before = {name: has[name]} if name in has else {}
+            after = {name: wanted[name]} if name in wanted else {}
+            found = tuple(_of_budgets(_joined(at), before, after))
+            named = {"account_id": account_id, "name": name}
+            if found and after:
+                body = {**after[name], **self._when, **self._why}
+                yield Change(
+                    (*at, "budgets", places[name]), found, "put_budget", {**named, "body": body}
+                )
+            elif found:
+                yield Change((*at, "budgets"), found, "delete_budget", {**named, **self._why})
+
+    def _budgets(self, budgets: list[DeclaredBudget], at: Path) -> dict[str, Json]:
+        """The budgets as the ledger would read them back."""
+        found: dict[str, Json] = {}
+        for place, budget in enumerate(budgets):
+            body = budget.model_dump(mode="json", exclude_unset=True, exclude={"zero_is_meant"})
+            answer = answer_of(self._connection, "preview_budget", body=body)
+            if _is_problem(answer):
+                raise PlanFileError(_refused(answer, (*at, place), self._source))
+            found[budget.name] = answer
+        return found
+
+    def _read(self, function: str, **arguments: str) -> Json | None:
+        answer: Json = answer_of(self._connection, function, **arguments)
+        return None if _is_problem(answer) else answer
+
+
+def changes_of(
+    connection: Connection,
+    declared: Declared,
+    source: Source,
+    when: Literal["now", "next_window"] = "now",
+    reason: str | None = None,
+) -> list[Change]:
+    """The calls that would bring the ledger to what the file says; none when it is there.
+
+    Raises:
+        PlanFileError: the ledger would refuse a budget.
+    """
+    return list(_Planner(connection, declared, source, when, reason).changes())
+
+
+def apply_changes(
+    connection: Connection, changes: list[Change], source: Source
+) -> Iterator[Change]:
+    """Make the calls, one transaction each; yields each one that was made.
+
+    Raises:
+        PlanFileError: the ledger refused one. Those before it were made.
+    """
+    for change in changes:
+        answer = answer_of(connection, change.function, **change.arguments, actor=ACTOR)
+        if _is_problem(answer):
+            raise PlanFileError(_refused(answer, change.at, source))
+        yield change
+
+
+def _of_budgets(path: str, before: dict[str, Json], after: dict[str, Json]) -> Iterator[Difference]:
+    for name in [*after, *(n for n in before if n not in after)]:
+        where = f"{path}.budgets.{name}"
+        if name not in before or name not in after:
+            yield where, before.get(name, ABSENT), after.get(name, ABSENT)
+            continue
+        for key in {**before[name], **after[name]}:
+            old, new = before[name].get(key, ABSENT), after[name].get(key, ABSENT)
+            if old != new:
+                yield f"{where}.{key}", old, new
+
+
+def _parents_first(declared: Declared) -> list[str]:
+    """The accounts in an order in which each parent that is declared comes before its children."""
+    order: dict[str, None] = {}
+
+    def add(account_id: str) -> None:
+        account = declared.accounts.get(account_id)
+        if account is not None and account_id not in order:
+            if account.parent_id is not None:
+                add(account.parent_id)
+            order[account_id] = None
+
+    for account_id in declared.accounts:
+        add(account_id)
+    return list(order)
+
+
+def _joined(at: Path) -> str:
+    return ".".join(map(str, at))
+
+
+def _is_problem(answer: Any) -> bool:
+    return isinstance(answer, dict) and "type" in answer and "title" in answer
+
+
+def _refused(problem: Json, at: Path, source: Source) -> Iterator[FileFault]:
+    if "field" in problem:
+        yield source.fault((*at, problem["field"]), problem["detail"])
+        return
+    errors = problem.get("errors") or [{"path": "", "message": problem["detail"]}]
+    for error in errors:
+        inner = tuple(int(s) if s.isdecimal() else s for s in error["path"].split(".") if s)
+        yield source.fault((*at, *inner), error["message"])

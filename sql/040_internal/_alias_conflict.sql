@@ -1,0 +1,17 @@
+create function preauth._alias_conflict(body jsonb, name text, unit text, effective_from timestamptz) returns text
+language sql stable
+as $$
+  select a.alias
+  from (
+    select preauth._price_table_name(n.alias, body ->> 'variant') as alias
+    from jsonb_array_elements_text(nullif(body -> 'aliases', 'null')) as n (alias)
+  ) as a
+  where exists (
+      select from preauth.price_table as t
+      where t.name = a.alias and t.unit = _alias_conflict.unit and t.effective_from = _alias_conflict.effective_from
+        and t.alias_of is distinct from _alias_conflict.name)
+    or exists (select from preauth.price_table as t where t.alias_of = a.alias and t.unit = _alias_conflict.unit)
+  order by a.alias limit 1
+$$;
+comment on function preauth._alias_conflict(jsonb, text, text, timestamptz) is
+  'The first alias that cannot be one: its name says something else from the same instant on, or other aliases stand for it. Null when all can.';

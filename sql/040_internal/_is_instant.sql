@@ -1,0 +1,12 @@
+create function preauth._is_instant(value jsonb) returns boolean
+language plpgsql stable
+as $$
+begin
+  return coalesce(jsonb_typeof(value) = 'string'
+    and value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$'
+    and isfinite((value #>> '{}')::timestamptz), false);
+exception when datetime_field_overflow or invalid_datetime_format or invalid_time_zone_displacement_value then
+  return false;
+end
+$$;
+comment on function preauth._is_instant(jsonb) is 'Whether the value is an instant as RFC 3339 has it, with its offset.';

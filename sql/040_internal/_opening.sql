@@ -1,0 +1,25 @@
+create function preauth._opening(
+  scope text, counter_id bigint, budget preauth.budget, zone text, starts_at timestamptz, ends_at timestamptz, at timestamptz,
+  out limit_amount bigint, out settled bigint, out rolled_over bigint, out raised bigint, out raised_until timestamptz)
+language plpgsql stable
+as $$
+declare
+  carried bigint := 0;
+begin
+  raised := 0;
+  if budget.rollover is not null then
+    carried := preauth._carried_over(scope, counter_id, budget, zone, starts_at);
+  end if;
+  rolled_over := greatest(carried, 0);
+  settled := greatest(-carried, 0);
+  limit_amount := case when budget.limit_amount is not null then least(budget.limit_amount + rolled_over, 9007199254740991) end;
+  select least(r.amount, 9007199254740991 - limit_amount), case when r.expires_at < ends_at then r.expires_at end
+  into raised, raised_until
+  from preauth.limit_raise as r
+  where r.account_id = scope and r.name = budget.name and r.expires_at > at and limit_amount is not null;
+  raised := coalesce(raised, 0);
+  limit_amount := limit_amount + raised;
+end
+$$;
+comment on function preauth._opening(text, bigint, preauth.budget, text, timestamptz, timestamptz, timestamptz) is
+  'What a new window begins with, in the budget''s unit: its limit with what rolls over and what is raised, and what counts as spent because the window before was overspent.';

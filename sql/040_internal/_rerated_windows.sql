@@ -1,0 +1,13 @@
+create function preauth._rerated_windows(reratings preauth._rerating[], unit text) returns table (window_id bigint, difference bigint)
+language sql stable
+as $$
+  select l.window_id, sum(f.after - f.before)::bigint
+  from unnest(reratings) as f
+  join preauth.hold_line as l on l.request_id = f.request_id and l.account_id = f.account_id and l.state = 'settled'
+  join preauth.budget_window as w on w.window_id = l.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id
+  where b.unit = _rerated_windows.unit
+  group by l.window_id
+  having sum(f.after - f.before) <> 0
+$$;
+comment on function preauth._rerated_windows(preauth._rerating[], text) is 'The windows that rerated spends were settled on, and by how much each moves, in the unit.';

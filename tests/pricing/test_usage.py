@@ -1,0 +1,382 @@
+"""Usage objects as the providers send them, and the disjoint dimensions that they become."""
+
+from collections import Counter
+from types import SimpleNamespace
+
+import pytest
+from genai_prices.decompose import compute_leaf_values
+
+from service.pricing.dimensions import DIMENSIONS, REGISTRY
+from service.pricing.usage import APIS, UsageUnrecognisedError, read_usage
+
+CHAT = {
+    "prompt_tokens": 27147,
+    "completion_tokens": 351,
+    "total_tokens": 27498,
+    "prompt_tokens_details": {"cached_tokens": 27146, "audio_tokens": 0},
+    "completion_tokens_details": {
+        "reasoning_tokens": 100,
+        "audio_tokens": 0,
+        "accepted_prediction_tokens": 7,
+        "rejected_prediction_tokens": 3,
+    },
+}
+
+MESSAGES = {
+    "input_tokens": 3,
+    "cache_creation_input_tokens": 12304,
+    "cache_read_input_tokens": 40,
+    "cache_creation": {"ephemeral_5m_input_tokens": 2304, "ephemeral_1h_input_tokens": 10000},
+    "output_tokens": 550,
+    "output_tokens_details": {"thinking_tokens": 50},
+    "server_tool_use": {"web_search_requests": 2, "web_fetch_requests": 7},
+    "service_tier": "standard",
+    "inference_geo": "not_available",
+}
+
+GENERATE = {
+    "promptTokenCount": 1000,
+    "cachedContentTokenCount": 400,
+    "candidatesTokenCount": 1350,
+    "thoughtsTokenCount": 30,
+    "toolUsePromptTokenCount": 20,
+    "totalTokenCount": 2400,
+    "promptTokensDetails": [
+        {"modality": "TEXT", "tokenCount": 442},
+        {"modality": "IMAGE", "tokenCount": 258},
+        {"modality": "DOCUMENT", "tokenCount": 200},
+        {"modality": "AUDIO", "tokenCount": 60},
+        {"modality": "VIDEO", "tokenCount": 40},
+    ],
+    "cacheTokensDetails": [
+        {"modality": "TEXT", "tokenCount": 300},
+        {"modality": "IMAGE", "tokenCount": 100},
+    ],
+    "candidatesTokensDetails": [{"modality": "IMAGE", "tokenCount": 1290}],
+    "toolUsePromptTokensDetails": [{"modality": "TEXT", "tokenCount": 20}],
+    "trafficType": "ON_DEMAND",
+}
+
+CONVERSE = {
+    "inputTokens": 4,
+    "outputTokens": 100,
+    "totalTokens": 1904,
+    "cacheReadInputTokens": 1700,
+    "cacheWriteInputTokens": 100,
+    "cacheDetails": [{"ttl": "1h", "inputTokens": 60}, {"ttl": "5m", "inputTokens": 40}],
+}
+
+OBJECTS = [
+    (
+        "openai_chat",
+        CHAT,
+        {"input_tokens": 1, "cached_input_tokens": 27146, "output_tokens": 251, "reasoning_tokens": 100},
+    ),
+    (
+        "openai_chat",
+        {
+            "prompt_tokens": 100,
+            "completion_tokens": 50,
+            "prompt_tokens_details": {"audio_tokens": 60, "text_tokens": 40, "image_tokens": 0},
+            "completion_tokens_details": {"audio_tokens": 45, "text_tokens": 5},
+        },
+        {"input_tokens": 40, "input_audio_tokens": 60, "output_tokens": 5, "output_audio_tokens": 45},
+    ),
+    (
+        "openai_responses",
+        {
+            "input_tokens": 10,
+            "input_tokens_details": {
+                "cached_tokens": 4,
+                "cache_write_tokens": 3,
+                "cache_write_tokens_details": {"ttl_30m_tokens": 3, "ttl_12h_tokens": 0},
+            },
+            "output_tokens": 5,
+            "output_tokens_details": {"reasoning_tokens": 2},
+            "total_tokens": 15,
+        },
+        {
+            "input_tokens": 3,
+            "cached_input_tokens": 4,
+            "cache_write_tokens": 3,
+            "output_tokens": 3,
+            "reasoning_tokens": 2,
+        },
+    ),
+    ("openai_embeddings", {"prompt_tokens": 14, "total_tokens": 14}, {"input_tokens": 14}),
+    (
+        "anthropic_messages",
+        MESSAGES,
+        {
+            "input_tokens": 3,
+            "cached_input_tokens": 40,
+            "cache_write_tokens": 2304,
+            "cache_write_1h_tokens": 10000,
+            "output_tokens": 500,
+            "reasoning_tokens": 50,
+            "web_searches": 2,
+        },
+    ),
+    (
+        "anthropic_messages",
+        {"input_tokens": 3, "cache_creation_input_tokens": 12304, "output_tokens": 550},
+        {"input_tokens": 3, "cache_write_tokens": 12304, "output_tokens": 550},
+    ),
+    (
+        "google_generate_content",
+        GENERATE,
+        {
+            "input_tokens": 162,
+            "cached_input_tokens": 300,
+            "input_image_tokens": 358,
+            "cached_input_image_tokens": 100,
+            "input_audio_tokens": 60,
+            "input_video_tokens": 40,
+            "output_tokens": 60,
+            "output_image_tokens": 1290,
+            "reasoning_tokens": 30,
+        },
+    ),
+    (
+        "google_generate_content",
+        {
+            "promptTokenCount": 8,
+            "cachedContentTokenCount": 5,
+            "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 8}],
+            "candidatesTokenCount": 2,
+            "totalTokenCount": 10,
+            "serviceTier": "standard",
+        },
+        {"input_tokens": 3, "cached_input_tokens": 5, "output_tokens": 2},
+    ),
+    (
+        "bedrock_converse",
+        CONVERSE,
+        {
+            "input_tokens": 4,
+            "cached_input_tokens": 1700,
+            "cache_write_tokens": 40,
+            "cache_write_1h_tokens": 60,
+            "output_tokens": 100,
+        },
+    ),
+    (
+        "bedrock_converse",
+        {"inputTokens": 4, "outputTokens": 100, "totalTokens": 104, "cacheReadInputTokens": 1700,
+         "cacheReadInputTokenCount": 1700, "serverToolUsage": {}},
+        {"input_tokens": 4, "cached_input_tokens": 1700, "output_tokens": 100},
+    ),
+    (
+        "mistral_chat",
+        {
+            "prompt_tokens": 10,
+            "completion_tokens": 3,
+            "total_tokens": 13,
+            "prompt_audio_seconds": {},
+            "num_cached_tokens": 4,
+            "prompt_tokens_details": {"cached_tokens": 4},
+        },
+        {"input_tokens": 6, "cached_input_tokens": 4, "output_tokens": 3},
+    ),
+    (
+        "openai_compatible",  # DeepSeek
+        {
+            "prompt_tokens": 100,
+            "completion_tokens": 30,
+            "total_tokens": 130,
+            "prompt_cache_hit_tokens": 60,
+            "prompt_cache_miss_tokens": 40,
+            "completion_tokens_details": {"reasoning_tokens": 30},
+        },
+        {"input_tokens": 40, "cached_input_tokens": 60, "reasoning_tokens": 30},
+    ),
+    (
+        "openai_compatible",  # xAI: reasoning is on top of the completion, as the total says
+        {
+            "prompt_tokens": 100,
+            "completion_tokens": 30,
+            "total_tokens": 150,
+            "completion_tokens_details": {"reasoning_tokens": 20},
+            "num_sources_used": 0,
+            "cost_in_usd_ticks": 37756000,
+        },
+        {"input_tokens": 100, "output_tokens": 30, "reasoning_tokens": 20},
+    ),
+    (
+        "openai_compatible",  # OpenRouter
+        {
+            "prompt_tokens": 5,
+            "completion_tokens": 1,
+            "total_tokens": 6,
+            "cost": 0.00014,
+            "is_byok": False,
+            "cost_details": {"upstream_inference_cost": None},
+            "prompt_tokens_details": None,
+        },
+        {"input_tokens": 5, "output_tokens": 1},
+    ),
+    (
+        "openai_compatible",  # Groq
+        {"prompt_tokens": 5, "completion_tokens": 1, "queue_time": 0.02, "total_time": 0.5},
+        {"input_tokens": 5, "output_tokens": 1},
+    ),
+    ("openai_compatible", {"prompt_tokens": 7, "total_tokens": 7}, {"input_tokens": 7}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("api", "usage", "dimensions"), OBJECTS)
+def test_every_unit_is_in_exactly_one_dimension(api, usage, dimensions):
+    assert read_usage(api, usage) == (dimensions, None, "")
+
+
+def test_iterations_that_are_counted_in_the_whole_are_passed_over():
+    iterations = [{"type": "message", "input_tokens": 3, "output_tokens": 550}] * 2
+    assert read_usage("anthropic_messages", {**MESSAGES, "iterations": iterations}) == read_usage(
+        "anthropic_messages", MESSAGES
+    )
+
+
+@pytest.mark.parametrize(
+    ("api", "usage"),
+    [(api, usage) for api, usage, _ in OBJECTS if api != "openai_compatible"],
+)
+def test_the_dimensions_are_those_of_genai_prices_own_extractor_and_division(api, usage):
+    extractor = APIS[api].extractor
+    _, extracted = extractor.extract({extractor.root: usage})
+    reported = SimpleNamespace(**{key: extracted.reported_value(key) for key in DIMENSIONS})
+    theirs: Counter[str] = Counter()
+    for key, count in compute_leaf_values(set(DIMENSIONS), reported, REGISTRY.units).items():
+        theirs[DIMENSIONS[key]] += count
+    assert read_usage(api, usage).usage == +theirs
+
+
+def test_the_same_object_gives_the_same_usage():
+    assert list(read_usage("openai_chat", CHAT).usage.items()) == list(
+        read_usage("openai_chat", dict(reversed(CHAT.items()))).usage.items()
+    )
+
+
+def test_nothing_used_is_a_usage_of_no_input():
+    assert read_usage("openai_chat", {"prompt_tokens": 0, "completion_tokens": 0}).usage == {
+        "input_tokens": 0
+    }
+
+
+@pytest.mark.parametrize(
+    ("api", "usage", "variant"),
+    [
+        ("anthropic_messages", {**MESSAGES, "service_tier": "batch"}, "batch"),
+        ("anthropic_messages", {**MESSAGES, "service_tier": "priority"}, "priority"),
+        ("google_generate_content", {**GENERATE, "trafficType": "ON_DEMAND_FLEX"}, "flex"),
+        ("google_generate_content", {**GENERATE, "serviceTier": "priority"}, "priority"),
+    ],
+)
+def test_an_object_may_tell_of_another_price_variant(api, usage, variant):
+    assert read_usage(api, usage).variant == variant
+
+
+def chat(**changes):
+    return {**CHAT, **changes}
+
+
+REFUSED = [
+    ("openai_chat", {}, ["completion_tokens", "prompt_tokens"]),
+    ("openai_chat", {"input": 7, "output": 9}, ["input", "output"]),
+    ("openai_chat", {"input": 0, "output": 0}, ["completion_tokens", "prompt_tokens"]),
+    ("openai_chat", {"prompt_tokens": None, "completion_tokens": 4}, ["prompt_tokens"]),
+    ("openai_chat", chat(prompt_tokens=True), ["prompt_tokens"]),
+    ("openai_chat", chat(prompt_tokens="27147"), ["prompt_tokens"]),
+    ("openai_chat", chat(prompt_tokens=27147.0), ["prompt_tokens"]),
+    ("openai_chat", chat(prompt_tokens=-1), ["prompt_tokens"]),
+    ("openai_chat", chat(prompt_tokens=2**53), ["prompt_tokens"]),
+    ("openai_chat", chat(prompt_tokens_details=27146), ["prompt_tokens_details"]),
+    ("openai_chat", chat(prompt_tokens_details=[27146]), ["prompt_tokens_details"]),
+    ("openai_chat", chat(video_tokens=1), ["video_tokens"]),
+    ("openai_chat", chat(prompt_tokens_details={"video_tokens": 1}), ["prompt_tokens_details.video_tokens"]),
+    ("openai_chat", chat(speed="fast"), ["speed"]),
+    ("openai_chat", chat(total_tokens=27499), ["total_tokens"]),
+    ("openai_chat", chat(prompt_tokens_details={"cached_tokens": 27148}), [""]),
+    ("openai_chat", chat(completion_tokens_details={"reasoning_tokens": 352}), [""]),
+    ("openai_chat", chat(completion_tokens_details={"rejected_prediction_tokens": 352}),
+     ["completion_tokens_details.rejected_prediction_tokens"]),
+    ("openai_chat", chat(prompt_tokens_details={"cached_tokens": 5, "audio_tokens": 5}), [""]),
+    ("openai_responses",
+     {"input_tokens": 9, "output_tokens": 1, "input_tokens_details":
+      {"cache_write_tokens": 5, "cache_write_tokens_details": {"ttl_12h_tokens": 5}}},
+     ["input_tokens_details.cache_write_tokens_details.ttl_12h_tokens"]),
+    ("anthropic_messages", {"output_tokens": 5}, ["input_tokens"]),
+    ("anthropic_messages", {**MESSAGES, "cache_creation_input_tokens": 1}, ["cache_creation_input_tokens"]),
+    ("anthropic_messages", {**MESSAGES, "cache_creation_input_tokens": None}, ["cache_creation_input_tokens"]),
+    ("anthropic_messages", {**MESSAGES, "inference_geo": "us"}, ["inference_geo"]),
+    ("anthropic_messages", {**MESSAGES, "speed": "fast"}, ["speed"]),
+    ("anthropic_messages", {**MESSAGES, "service_tier": "express"}, ["service_tier"]),
+    ("anthropic_messages", {**MESSAGES, "service_tier": 1}, ["service_tier"]),
+    ("anthropic_messages", {**MESSAGES, "iterations": [{"type": "compaction", "input_tokens": 9}]}, ["iterations"]),
+    ("anthropic_messages", {**MESSAGES, "iterations": [{"type": "message"}, {"type": "advisor_message"}]},
+     ["iterations"]),
+    ("anthropic_messages", {**MESSAGES, "iterations": {"type": "message"}}, ["iterations.type"]),
+    ("anthropic_messages", {**MESSAGES, "server_tool_use": {"code_execution_requests": 1}},
+     ["server_tool_use.code_execution_requests"]),
+    ("google_generate_content", {"candidatesTokenCount": 5}, ["promptTokenCount"]),
+    ("google_generate_content", {**GENERATE, "totalTokenCount": 1}, ["totalTokenCount"]),
+    ("google_generate_content", {**GENERATE, "trafficType": "PROVISIONED_THROUGHPUT"}, ["trafficType"]),
+    ("google_generate_content",
+     {"promptTokenCount": 9, "trafficType": "ON_DEMAND_FLEX", "serviceTier": "priority"}, ["trafficType"]),
+    ("google_generate_content", {"promptTokenCount": 9, "promptTokensDetails": [{"tokenCount": 9}]},
+     ["promptTokensDetails"]),
+    ("google_generate_content", {"promptTokenCount": 9, "promptTokensDetails": [9]}, ["promptTokensDetails"]),
+    ("google_generate_content", {"promptTokenCount": 9, "promptTokensDetails": {"TEXT": 9}},
+     ["promptTokensDetails.TEXT"]),
+    ("google_generate_content",
+     {"promptTokenCount": 9, "promptTokensDetails": [{"modality": "SMELL", "tokenCount": 9}]},
+     ["promptTokensDetails.SMELL.tokenCount"]),
+    ("google_generate_content",
+     {"promptTokenCount": 9, "promptTokensDetails": [{"modality": "IMAGE", "tokenCount": 10}]},
+     ["promptTokensDetails.IMAGE.tokenCount"]),
+    ("google_generate_content",
+     {"promptTokenCount": 9, "promptTokensDetails":
+      [{"modality": "IMAGE", "tokenCount": 1}, {"modality": "IMAGE", "tokenCount": 1}]},
+     ["promptTokensDetails.IMAGE"]),
+    ("google_generate_content",
+     {"promptTokenCount": 9, "cacheTokensDetails": [{"modality": "AUDIO", "tokenCount": 1}]},
+     ["cacheTokensDetails.AUDIO.tokenCount"]),
+    ("google_generate_content",
+     {"promptTokenCount": 9, "cachedContentTokenCount": 5, "promptTokensDetails":
+      [{"modality": "IMAGE", "tokenCount": 4}]}, [""]),
+    ("bedrock_converse", {**CONVERSE, "totalTokens": 5}, ["totalTokens"]),
+    ("bedrock_converse", {**CONVERSE, "cacheWriteInputTokens": 99}, ["totalTokens"]),
+    ("bedrock_converse", {**CONVERSE, "cacheDetails": [{"ttl": "5m", "inputTokens": 99}]}, ["cacheWriteInputTokens"]),
+    ("bedrock_converse", {**CONVERSE, "cacheDetails": [{"ttl": "24h", "inputTokens": 100}]},
+     ["cacheDetails.24h.inputTokens"]),
+    ("bedrock_converse", {**CONVERSE, "cacheReadInputTokenCount": 1}, ["cacheReadInputTokenCount"]),
+    ("bedrock_converse", {**CONVERSE, "serverToolUsage": {"webSearch": 1}}, ["serverToolUsage.webSearch"]),
+    ("mistral_chat", {"prompt_tokens": 10, "completion_tokens": 3, "prompt_audio_seconds": 7}, ["prompt_audio_seconds"]),
+    ("mistral_chat",
+     {"prompt_tokens": 9, "completion_tokens": 3, "num_cached_tokens": 4, "prompt_tokens_details": {"cached_tokens": 5}},
+     ["num_cached_tokens"]),
+    ("openai_compatible", {"prompt_tokens": 10, "completion_tokens": 3, "num_sources_used": 3}, ["num_sources_used"]),
+    ("openai_compatible", {"prompt_tokens": 10, "completion_tokens": 3, "reasoning_tokens": 3}, ["reasoning_tokens"]),
+    ("openai_compatible", {"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 20}, ["total_tokens"]),
+    ("openai_compatible", {"prompt_tokens": 10, "total_tokens": 20}, ["completion_tokens"]),
+    ("openai_compatible",
+     {"prompt_tokens": 10, "completion_tokens": 3, "prompt_cache_hit_tokens": 4, "prompt_cache_miss_tokens": 5},
+     ["prompt_tokens"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("api", "usage", "paths"), REFUSED)
+def test_what_is_not_understood_is_refused_by_name(api, usage, paths):
+    with pytest.raises(UsageUnrecognisedError) as refused:
+        read_usage(api, usage)
+    assert [field.path for field in refused.value.fields] == paths
+
+
+@pytest.mark.parametrize("nothing", [None, 0, 0.0, False, "", [], {}, [0, None], {"a": {"b": [0]}}])
+def test_an_unknown_field_that_counts_nothing_is_passed_over(nothing):
+    assert read_usage("openai_chat", chat(news=nothing)) == read_usage("openai_chat", CHAT)
+
+
+@pytest.mark.parametrize("something", [1, 0.5, True, "x", [1], {"a": [{"b": 1}]}])
+def test_an_unknown_field_that_counts_something_is_refused(something):
+    with pytest.raises(UsageUnrecognisedError, match="is not known"):
+        read_usage("openai_chat", chat(news=something))

@@ -1,0 +1,418 @@
+"""The ceiling: what max_usage can cost at most, held before anything starts."""
+
+import pytest
+
+from tests.support.checks import assert_denied, assert_problem, assert_same
+from tests.support.money import CENT, DOLLAR, budget, tokens, usd
+from tests.support.prices import CHAT, MODEL, ask, publish, rate, rates, tier
+from tests.support.session import Figures
+
+BOUNDS = {"input_tokens": 1000, "output_tokens": 500}
+CEILING = 3_000_000 + 7_500_000
+"""1000 at $3 and 500 at $15 a million, in nano-USD."""
+
+
+@pytest.fixture
+async def rich(ledger):
+    """ann has a dollar, and a price is published."""
+    await ledger.grant("ann", DOLLAR, unit="usd_nano")
+    return await publish(ledger)
+
+
+async def test_it_holds_the_ceiling_and_names_the_price_table(ledger, clock, rich):
+    reply = await ask(ledger, "r1", "ann", BOUNDS)
+    assert reply["price_table_id"] == rich["price_table_id"]
+    assert [line["amount"] for line in reply["lines"]] == [CEILING]
+    assert await ledger.figures("ann") == Figures(0, CEILING, DOLLAR - CEILING)
+    kept = await ledger.reservation("r1")
+    assert kept["price_table_id"] == rich["price_table_id"]
+    assert kept["amounts"] == {"usd_nano": CEILING, "tokens": 1500}
+    assert kept["max_usage"] == BOUNDS
+
+
+async def test_the_same_again_is_replayed_even_when_another_price_is_in_effect(ledger, clock, rich):
+    first = await ask(ledger, "r1", "ann", BOUNDS)
+    clock.advance(seconds=1)
+    await publish(ledger, rates=rates(input_tokens="6", output_tokens="30"))
+    assert_same(first, await ask(ledger, "r1", "ann", BOUNDS))
+    other = await ask(ledger, "r1", "ann", {**BOUNDS, "output_tokens": 501})
+    assert_problem(other, 409, "request_id_conflict")
+
+
+async def test_a_budget_of_tokens_counts_their_sum_and_one_of_requests_one(ledger, clock, rich):
+    await ledger.grant("ann", 5000, "tokens")
+    await ledger.grant("ann", 10, "requests", unit="requests")
+    reply = await ask(ledger, "r1", "ann", {**BOUNDS, "cached_input_tokens": 7})
+    held = {line["unit"]: line["amount"] for line in reply["lines"]}
+    assert held == {"usd_nano": CEILING + 2100, "tokens": 1507, "requests": 1}
+
+
+async def test_what_is_no_token_is_not_counted_as_one(ledger, clock):
+    await ledger.grant("ann")
+    reply = await ask(ledger, "r1", "ann", {"output_tokens": 5, "web_searches": 900, "images": 7})
+    assert [line["amount"] for line in reply["lines"]] == [5]
+
+
+async def test_there_is_one_ceiling_over_the_sum_and_none_before(ledger, clock):
+    await ledger.grant("ann", DOLLAR, unit="usd_nano")
+    third = {"micro_usd": 1, "per": 3000}  # a third of a nano-dollar
+    table = dict.fromkeys(("input_tokens", "cached_input_tokens", "output_tokens"), third)
+    await publish(ledger, rates=table)
+    for number, (bounds, cost) in enumerate(
+        [((1, 1, 1), 1), ((1, 1, 2), 2), ((1, 0, 0), 1), ((0, 0, 0), 0), ((4, 4, 4), 4)]
+    ):
+        reply = await ask(ledger, f"r{number}", "ann", dict(zip(table, bounds, strict=True)))
+        assert reply["lines"][0]["amount"] == cost, bounds
+
+
+async def test_prompt_tokens_are_priced_as_the_dearest_input(ledger, clock):
+    await ledger.grant("ann", DOLLAR, unit="usd_nano")
+    table = {**CHAT, "cache_write_1h_tokens": rate("6"), "input_audio_tokens": rate("4")}
+    await publish(ledger, rates=table)
+    reply = await ask(ledger, "r1", "ann", {"prompt_tokens": 1000, "output_tokens": 0})
+    assert reply["lines"][0]["amount"] == 6_000_000
+
+
+async def test_completion_tokens_are_priced_as_the_dearer_of_output_and_reasoning(ledger, clock):
+    await ledger.grant("ann", DOLLAR, unit="usd_nano")
+    await publish(ledger, rates={**CHAT, "reasoning_tokens": rate("20"), "output_audio_tokens": rate("80")})  # fmt: skip
+    reply = await ask(ledger, "r1", "ann", {"input_tokens": 0, "completion_tokens": 1000})
+    assert reply["lines"][0]["amount"] == 20_000_000
+
+
+@pytest.mark.parametrize(
+    ("bounds", "cost"),
+    [
+        ({"input_tokens": 200_000, "output_tokens": 1000}, 600_000_000 + 15_000_000),
+        ({"input_tokens": 200_001, "output_tokens": 1000}, 1_200_006_000 + 22_500_000),
+        ({"prompt_tokens": 200_001, "completion_tokens": 1000}, 1_200_006_000 + 22_500_000),
+        ({"input_tokens": 199_001, "cached_input_tokens": 1000, "output_tokens": 0}, 199_001 * 6000 + 600_000),
+    ],
+)  # fmt: skip
+async def test_the_tier_of_the_bound_applies_to_every_token(ledger, clock, bounds, cost):
+    await ledger.grant("ann", 5 * DOLLAR, unit="usd_nano")
+    dear = rates(input_tokens="6", cached_input_tokens="0.60", output_tokens="22.50")
+    await publish(ledger, tiers=[tier(0, CHAT), tier(200_000, dear)])
+    reply = await ask(ledger, "r1", "ann", bounds)
+    assert reply["lines"][0]["amount"] == cost
+
+
+async def test_where_a_higher_tier_is_cheaper_the_ceiling_covers_the_lower_one_too(ledger, clock):
+    await ledger.grant("ann", 5 * DOLLAR, unit="usd_nano")
+    await publish(
+        ledger, tiers=[tier(0, rates(input_tokens="3")), tier(1000, rates(input_tokens="1"))]
+    )
+    reply = await ask(ledger, "r1", "ann", {"input_tokens": 1001})
+    assert reply["lines"][0]["amount"] >= 1000 * 3000
+
+
+async def test_an_alias_is_priced_by_what_it_stands_for_and_follows_it(ledger, clock):
+    await ledger.grant("ann", DOLLAR, unit="usd_nano")
+    first = await publish(ledger, aliases=["chat"])
+    clock.advance(seconds=1)
+    second = await publish(ledger, rates=rates(input_tokens="6", output_tokens="30"))
+    reply = await ask(ledger, "r1", "ann", BOUNDS, model="chat")
+    assert (reply["price_table_id"], reply["model"]) == (second["price_table_id"], "chat")
+    assert second["price_table_id"] != first["price_table_id"]
+    assert reply["lines"][0]["amount"] == 2 * CEILING
+
+
+async def test_a_variant_is_asked_for_by_name_and_nothing_falls_back(ledger, clock, rich):
+    await publish(ledger, variant="batch", rates=rates(input_tokens="1.50", output_tokens="7.50"))
+    batch = await ask(ledger, "r1", "ann", BOUNDS, model=f"{MODEL}:batch")
+    assert batch["lines"][0]["amount"] == CEILING / 2
+    flex = await ask(ledger, "r2", "ann", BOUNDS, model=f"{MODEL}:flex")
+    assert_problem(flex, 422, "price_missing")
+
+
+async def test_a_price_in_another_unit_is_held_in_that_unit(ledger, clock, rich):
+    await ledger.grant("ann", 100, "credits", unit="credits")
+    credit = {"amount": 1, "per": 1000}
+    await publish(ledger, unit="credits", rates={"input_tokens": credit, "output_tokens": credit})
+    reply = await ask(ledger, "r1", "ann", BOUNDS)
+    assert {line["unit"]: line["amount"] for line in reply["lines"]} == {
+        "usd_nano": CEILING,
+        "credits": 2,
+    }
+    assert reply["price_table_id"] == rich["price_table_id"]
+    assert len((await ledger.reservation("r1"))["price_table_ids"]) == 2
+
+
+async def test_a_request_that_has_a_price_is_counted_once_unless_it_is_said(ledger, clock):
+    await ledger.grant("ann", DOLLAR, unit="usd_nano")
+    await publish(ledger, rates={**CHAT, "requests": rate("5", 1000)})
+    one = await ask(ledger, "r1", "ann", BOUNDS)
+    three = await ask(ledger, "r2", "ann", {**BOUNDS, "requests": 3})
+    assert [r["lines"][0]["amount"] - CEILING for r in (one, three)] == [5_000_000, 15_000_000]
+
+
+async def test_what_the_request_tells_itself_stands(ledger, clock, rich):
+    await ledger.grant("ann", 9, "credits", unit="credits")
+    await ledger.grant("ann", 9, "requests", unit="requests")
+    told = {"credits": 2, "requests": 3, "usd_nano": 5}
+    reply = await ask(ledger, "r1", "ann", BOUNDS, amounts=told)
+    assert {line["unit"]: line["amount"] for line in reply["lines"]} == told
+
+
+async def test_an_explicit_price_of_nothing_is_authorized_with_nothing_available(ledger, clock):
+    await ledger.grant("ann", 0, unit="usd_nano")
+    await publish(ledger, rates=rates(input_tokens="0", output_tokens="0"))
+    reply = await ask(ledger, "r1", "ann", {"input_tokens": 10})
+    assert (reply["decision"], reply["lines"][0]["amount"]) == ("authorized", 0)
+
+
+REFUSED = {
+    "no price": ({"model": "other"}, "price_missing", {"model": "other"}),
+    "no model": ({"model": None}, "price_missing", {"model": None}),
+    "no bound of the output": ({"max_usage": {"input_tokens": 5}}, "dimension_unbounded", {"dimension": "output_tokens"}),
+    "no bound of the input": ({"max_usage": {"output_tokens": 5}}, "dimension_unbounded", {"dimension": "input_tokens"}),
+    "a dimension without rate": ({"max_usage": {**BOUNDS, "web_searches": 1}}, "dimension_unpriced", {"dimension": "web_searches"}),
+    "a dimension that nobody knows": ({"max_usage": {**BOUNDS, "thoughts": 1}}, "dimension_unpriced", {"dimension": "thoughts"}),
+    "more than an amount can be": ({"max_usage": {**BOUNDS, "output_tokens": 2**53 - 1}}, "amount_out_of_range", {"unit": "usd_nano"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "code", "members"), REFUSED.values(), ids=REFUSED.keys())
+@pytest.mark.parametrize("enforcement", ["hard", "soft", "observe"])
+async def test_what_cannot_be_worked_out_is_refused_and_nothing_is_held(
+    ledger, clock, change, code, members, enforcement
+):
+    await ledger.grant("ann", DOLLAR, unit="usd_nano", enforcement=enforcement)
+    await publish(ledger)
+    before = await ledger.contents()
+    reply = await ask(ledger, "r1", "ann", **{"max_usage": BOUNDS, **change})
+    assert_problem(reply, 422, code)
+    assert {name: reply[name] for name in members} == members
+    assert await ledger.contents() == before
+
+
+async def test_none_of_a_dimension_without_a_rate_costs_nothing(ledger, clock, rich):
+    reply = await ask(ledger, "r1", "ann", {**BOUNDS, "web_searches": 0, "reasoning_tokens": 0})
+    assert reply["lines"][0]["amount"] == CEILING
+
+
+async def test_a_refused_request_leaves_its_neighbours_alone(ledger, clock, rich):
+    item = {"account_id": "ann", "model": MODEL}
+    rows = await ledger.many(
+        "reserve",
+        [
+            {**item, "request_id": "r1", "max_usage": BOUNDS},
+            {**item, "request_id": "r2", "max_usage": {"input_tokens": 1}},
+            {**item, "request_id": "r3", "amounts": usd(5)},
+            {**item, "request_id": "r4", "max_usage": BOUNDS, "model": "other"},
+            {**item, "request_id": "r5", "max_usage": BOUNDS},
+        ],
+    )
+    assert [row.status for row in rows] == [200, 422, 200, 422, 200]
+    assert (await ledger.window("ann"))["reserved"] == 2 * CEILING + 5
+
+
+async def test_where_no_budget_counts_money_no_price_is_needed(ledger, clock):
+    await ledger.grant("ann", 2000)
+    reply = await ask(ledger, "r1", "ann", BOUNDS, model="nobody/knows-it")
+    assert (reply["lines"][0]["amount"], reply["price_table_id"]) == (1500, None)
+
+
+async def test_where_a_bound_is_missing_tokens_are_not_bounded_either(ledger, clock):
+    await ledger.grant("ann", 2000)
+    await publish(ledger)
+    reply = await ask(ledger, "r1", "ann", {"input_tokens": 5})
+    assert_problem(reply, 422, "dimension_unbounded")
+
+
+class TestCountOnly:
+    """Plan option unpriced: count_only."""
+
+    async def plan(self, ledger, *budgets, **more):
+        await ledger.put_plan("p", *budgets, **more)
+        await ledger.put_account("ann", plan_id="p")
+
+    @pytest.mark.parametrize("enforcement", ["soft", "observe"])
+    async def test_tokens_and_requests_count_and_money_is_left_out(
+        self, ledger, clock, enforcement
+    ):
+        money = budget("money", DOLLAR, "usd_nano", enforcement=enforcement)
+        counts = budget("tokens", 2000), budget("requests", 9, "requests")
+        await self.plan(ledger, money, *counts, unpriced="count_only")
+        reply = await ask(ledger, "r1", "ann", BOUNDS, model="other")
+        assert {line["unit"]: line["amount"] for line in reply["lines"]} == {
+            "tokens": 1500,
+            "requests": 1,
+        }
+
+    async def test_a_hard_budget_of_money_refuses_all_the_same(self, ledger, clock):
+        money = budget("money", DOLLAR, "usd_nano")
+        await self.plan(ledger, money, budget("tokens", 2000), unpriced="count_only")
+        reply = await ask(ledger, "r1", "ann", BOUNDS, model="other")
+        assert_problem(reply, 422, "price_missing")
+
+    async def test_it_holds_for_accounts_below_that_have_no_plan_of_their_own(self, ledger, clock):
+        money = budget("money", DOLLAR, "usd_nano", enforcement="observe")
+        await self.plan(ledger, money, budget("tokens", 2000), unpriced="count_only")
+        await ledger.put_account("child", parent_id="ann")
+        reply = await ask(ledger, "r1", "child", BOUNDS, model="other")
+        assert [line["unit"] for line in reply["lines"]] == ["tokens"]
+
+    async def test_a_plan_refuses_unless_it_says_so(self, ledger, clock):
+        money = budget("money", DOLLAR, "usd_nano", enforcement="observe")
+        await self.plan(ledger, money, budget("tokens", 2000))
+        assert (await ledger.call("plan", plan_id="p"))["unpriced"] == "refuse"
+        reply = await ask(ledger, "r1", "ann", BOUNDS, model="other")
+        assert_problem(reply, 422, "price_missing")
+        await self.plan(ledger, money, budget("tokens", 2000), unpriced="count_only")
+        assert (await ask(ledger, "r1", "ann", BOUNDS, model="other"))["decision"] == "authorized"
+
+    async def test_anything_else_is_malformed(self, ledger, clock):
+        reply = await ledger.put_plan("p", budget("tokens", 5), unpriced="ignore")
+        assert_problem(reply, 400, "malformed")
+
+
+class TestAlternatives:
+    """The big model, else the small one, else 400 tokens of it."""
+
+    @pytest.fixture
+    async def models(self, ledger):
+        await publish(ledger, "big", rates=rates(input_tokens="30", output_tokens="150"))
+        await publish(ledger, "small", rates=rates(input_tokens="3", output_tokens="15"))
+
+    ALTERNATIVES = (
+        {"model": "small"},
+        {"model": "small", "max_usage": {"input_tokens": 1000, "output_tokens": 400}},
+    )
+
+    @pytest.mark.parametrize(
+        ("limit", "chosen", "model", "held"),
+        [
+            (105_000_000, None, "big", 105_000_000),
+            (104_999_999, 0, "small", 10_500_000),
+            (10_499_999, 1, "small", 9_000_000),
+        ],
+    )
+    async def test_the_first_that_fits_is_authorized_by_its_own_price(
+        self, ledger, clock, models, limit, chosen, model, held
+    ):
+        await ledger.grant("ann", limit, unit="usd_nano")
+        reply = await ask(
+            ledger, "r1", "ann", BOUNDS, model="big", alternatives=list(self.ALTERNATIVES)
+        )
+        assert (reply["chosen_alternative"], reply["model"]) == (chosen, model)
+        assert (await ledger.window("ann"))["reserved"] == held
+        kept = await ledger.reservation("r1")
+        assert kept["price_table_id"] == reply["price_table_id"] is not None
+        assert kept["amounts"]["usd_nano"] == held
+
+    async def test_denied_only_if_none_fits_with_what_the_request_itself_lacked(
+        self, ledger, clock, models
+    ):
+        await ledger.grant("ann", 8_999_999, unit="usd_nano")
+        reply = await ask(
+            ledger, "r1", "ann", BOUNDS, model="big", alternatives=list(self.ALTERNATIVES)
+        )
+        assert_denied(reply, "exceeds_limit", required=105_000_000, affordable=None)
+
+    async def test_amounts_can_be_the_alternative_of_max_usage_and_the_other_way_round(
+        self, ledger, clock, models
+    ):
+        await ledger.grant("ann", 10_500_000, unit="usd_nano")
+        first = await ask(ledger, "r1", "ann", BOUNDS, model="big", alternatives=[{"amounts": usd(7)}])  # fmt: skip
+        assert (first["chosen_alternative"], first["price_table_id"]) == (0, None)
+        await ledger.release("r1")
+        second = await ledger.reserve(
+            "r2", "ann", usd(DOLLAR), model="big",
+            alternatives=[{"model": "small", "max_usage": BOUNDS}],
+        )  # fmt: skip
+        assert second["chosen_alternative"] == 0
+        assert second["lines"][0]["amount"] == CEILING
+
+
+class TestAffordable:
+    """A denial says the largest output bound that would fit now."""
+
+    async def test_it_is_the_largest_output_that_fits_to_the_token(self, ledger, clock, rich):
+        await ledger.reserve("before", "ann", usd(92 * CENT))
+        bounds = {"input_tokens": 1000, "output_tokens": 7000}
+        reply = await ask(ledger, "r1", "ann", bounds)
+        assert_denied(reply, "budget_exhausted", available=8 * CENT, required=108_000_000)
+        # (80,000,000 - 3,000,000) / 15,000 = 5,133.33
+        assert reply["affordable"] == {"output_tokens": 5133}
+        one_more = await ask(ledger, "r2", "ann", {**bounds, "output_tokens": 5134})
+        assert one_more["decision"] == "denied"
+        fits = await ask(ledger, "r3", "ann", {**bounds, "output_tokens": 5133})
+        assert fits["decision"] == "authorized"
+
+    async def test_every_budget_counts(self, ledger, clock, rich):
+        await ledger.grant("ann", 1100, "tokens")
+        reply = await ask(ledger, "r1", "ann", {"prompt_tokens": 1000, "completion_tokens": 500})
+        assert_denied(reply, "exceeds_limit", affordable={"completion_tokens": 100})
+
+    async def test_of_several_outputs_each_is_told(self, ledger, clock):
+        await ledger.grant("ann", 10_000, unit="usd_nano")
+        await publish(ledger, rates=rates(output_tokens="1", reasoning_tokens="2"))
+        reply = await ask(ledger, "r1", "ann", {"output_tokens": 6, "reasoning_tokens": 3})
+        assert reply["affordable"] == {"output_tokens": 4, "reasoning_tokens": 2}
+
+    async def test_it_is_null_when_not_even_no_output_fits(self, ledger, clock, rich):
+        reply = await ask(ledger, "r1", "ann", {"input_tokens": 400_000, "output_tokens": 5})
+        assert_denied(reply, "exceeds_limit", affordable=None)
+
+    async def test_it_is_null_when_another_budget_is_full(self, ledger, clock, rich):
+        await ledger.grant("ann", 1, "rate", unit="requests")
+        await ask(ledger, "r1", "ann", BOUNDS)
+        reply = await ask(ledger, "r2", "ann", BOUNDS)
+        assert_denied(reply, "budget_exhausted", unit="requests", affordable=None)
+
+    async def test_of_amounts_it_is_the_amount_that_fits(self, ledger, clock, rich):
+        await ledger.reserve("before", "ann", usd(92 * CENT))
+        reply = await ledger.reserve("r1", "ann", usd(10 * CENT))
+        assert_denied(reply, "budget_exhausted", affordable={"usd_nano": 8 * CENT})
+
+    async def test_a_shared_budget_says_nothing(self, ledger, clock, rich):
+        await ledger.put_account("child", parent_id="ann")
+        reply = await ask(ledger, "r1", "child", {"input_tokens": 1, "output_tokens": 100_000})
+        assert_denied(reply, "exceeds_limit", scope="ann")
+        assert "affordable" not in reply
+
+    async def test_nor_does_a_shared_one_that_leaves_less_than_the_own(self, ledger, clock, rich):
+        await ledger.put_account("child", parent_id="ann")
+        await ledger.grant("child", 1000, "own")
+        await ask(ledger, "r0", "child", {"input_tokens": 0, "output_tokens": 600})
+        await ledger.reserve("r1", "ann", usd(99 * CENT))
+        reply = await ask(ledger, "r2", "child", {"input_tokens": 0, "output_tokens": 900})
+        assert_denied(reply, "budget_exhausted", scope="child", affordable=None)
+
+
+MALFORMED = {
+    "no object": 7,
+    "empty": {},
+    "a list": ["output_tokens"],
+    "text": {"output_tokens": "7"},
+    "a decimal point": {"output_tokens": 7.0},
+    "minus one": {"output_tokens": -1},
+    "2 to the 53": {"output_tokens": 2**53},
+    "null": {"output_tokens": None},
+    "a name in capitals": {"Output": 7},
+    "33 dimensions": {f"d{n}": 1 for n in range(33)},
+}
+
+
+@pytest.mark.parametrize("value", MALFORMED.values(), ids=MALFORMED.keys())
+async def test_malformed_bounds_are_named_and_nothing_is_written(ledger, clock, rich, value):
+    before = await ledger.contents()
+    for place, more in [
+        ("max_usage", {"max_usage": value}),
+        (
+            "alternatives.0.max_usage",
+            {"amounts": tokens(1), "alternatives": [{"max_usage": value}]},
+        ),
+    ]:
+        row = await ledger.one("reserve", request_id="r1", account_id="ann", model=MODEL, **more)
+        assert_problem(row.body, 400, "malformed")
+        assert row.body["errors"][0]["path"].startswith(place)
+    assert await ledger.contents() == before
+
+
+async def test_a_dry_run_prices_and_writes_nothing(ledger, clock, rich):
+    before = await ledger.contents()
+    reply = await ask(ledger, "r1", "ann", BOUNDS, dry_run=True)
+    assert (reply["lines"][0]["amount"], reply["price_table_id"]) == (CEILING, rich["price_table_id"])  # fmt: skip
+    assert await ledger.contents() == before

@@ -1,0 +1,165 @@
+"""What a window leaves is added to the next; with overspend, so is what was spent too much."""
+
+import pytest
+
+from tests.support.checks import assert_denied
+from tests.support.money import DAY, MONTH, budget, fixed, tokens
+from tests.support.session import Figures
+
+
+async def grant(ledger, limit=100, most=150, window=MONTH, **rollover):
+    await ledger.grant("ann", limit, window=window, rollover={"max": most, **rollover})
+
+
+async def spend(ledger, request_id, amount, **more):
+    await ledger.charge(request_id, "ann", tokens(amount), **more)
+
+
+async def test_what_is_left_is_added_to_the_next_limit(ledger, clock):
+    await grant(ledger)
+    await spend(ledger, "c1", 70)
+    clock.set("2026-10-01T00:00:00Z")
+    await spend(ledger, "c2", 110)
+    assert await ledger.figures("ann") == Figures(110, 0, 20)
+    assert (await ledger.window("ann"))["limit"] == 130
+
+
+async def test_no_more_than_the_maximum_is_added(ledger, clock):
+    await grant(ledger, most=20)
+    await spend(ledger, "c1", 10)
+    clock.set("2026-10-01T00:00:00Z")
+    assert (await ledger.window("ann"))["limit"] == 120
+
+
+async def test_a_maximum_of_0_adds_nothing(ledger, clock):
+    await grant(ledger, most=0)
+    await spend(ledger, "c1", 10)
+    clock.set("2026-10-01T00:00:00Z")
+    assert (await ledger.window("ann"))["limit"] == 100
+
+
+async def test_what_rolled_over_rolls_on(ledger, clock):
+    await grant(ledger)
+    await spend(ledger, "c1", 70)
+    clock.set("2026-10-01T00:00:00Z")
+    await spend(ledger, "c2", 10)
+    clock.set("2026-11-01T00:00:00Z")
+    assert (await ledger.window("ann"))["limit"] == 100 + 120
+
+
+@pytest.mark.parametrize(("months", "limit"), [(1, 130), (2, 230), (3, 250), (9, 250)])
+async def test_periods_in_which_nothing_was_spent_leave_all_they_have(ledger, clock, months, limit):
+    await grant(ledger)
+    await spend(ledger, "c1", 70)
+    clock.set(f"202{6 + (8 + months) // 12}-{(8 + months) % 12 + 1:02d}-01T00:00:00Z")
+    assert (await ledger.window("ann"))["limit"] == limit
+    await spend(ledger, "c2", 1)
+    assert (await ledger.window("ann"))["limit"] == limit
+
+
+async def test_the_first_window_has_the_bare_limit(ledger, clock):
+    await grant(ledger)
+    assert (await ledger.window("ann"))["limit"] == 100
+    await spend(ledger, "c1", 1)
+    assert (await ledger.window("ann"))["limit"] == 100
+
+
+async def test_what_is_held_when_the_window_ends_is_not_left(ledger, clock):
+    await grant(ledger)
+    await ledger.reserve("r1", "ann", tokens(60))
+    clock.set("2026-10-01T00:00:00Z")
+    await spend(ledger, "c2", 1)
+    await ledger.release("r1")
+    assert (await ledger.window("ann"))["limit"] == 140
+
+
+async def test_overspend_is_forgotten_unless_asked_for(ledger, clock):
+    await grant(ledger)
+    await spend(ledger, "c1", 130, record=True)
+    clock.set("2026-10-01T00:00:00Z")
+    await spend(ledger, "c2", 1)
+    assert await ledger.figures("ann") == Figures(1, 0, 99)
+
+
+async def test_overspend_asked_for_counts_in_the_next_window_as_an_adjustment(ledger, clock):
+    await grant(ledger, overspend=True)
+    await spend(ledger, "c1", 130, record=True)
+    clock.set("2026-10-01T00:00:00Z")
+    assert await ledger.figures("ann") == Figures(30, 0, 70)
+    assert_denied(await ledger.reserve("r1", "ann", tokens(71)), "budget_exhausted", available=70)
+    event = await ledger.connection.fetchrow(
+        "select amounts, actor from preauth.usage_event where kind = 'adjustment'"
+    )
+    assert tuple(event) == ({"tokens": 30}, "rollover")
+
+
+async def test_what_is_overspent_by_more_than_a_limit_is_carried_on(ledger, clock):
+    await grant(ledger, overspend=True)
+    await spend(ledger, "c1", 330, record=True)
+    clock.set("2026-10-01T00:00:00Z")
+    await spend(ledger, "c2", 0, record=True)
+    assert await ledger.figures("ann") == Figures(230, 0, -130)
+    clock.set("2026-12-01T00:00:00Z")
+    assert await ledger.figures("ann") == Figures(30, 0, 70)
+
+
+async def test_a_limit_changed_now_leaves_what_rolled_over_on_top(ledger, clock):
+    await grant(ledger)
+    await spend(ledger, "c1", 70)
+    clock.set("2026-10-01T00:00:00Z")
+    await spend(ledger, "c2", 1)
+    await grant(ledger, limit=500)
+    assert (await ledger.window("ann"))["limit"] == 530
+
+
+async def test_a_raise_that_was_not_used_is_not_left_over(ledger, clock):
+    await grant(ledger, window=DAY)
+    body = {"amount": 1000, "expires_at": "2026-09-15T00:00:00Z"}
+    await ledger.call("put_raise", account_id="ann", name="cap", body=body)
+    await spend(ledger, "c1", 70)
+    clock.set("2026-09-15T00:00:00Z")
+    assert (await ledger.window("ann"))["limit"] == 130
+
+
+async def test_a_fixed_window_takes_over_from_the_one_before(ledger, clock):
+    await grant(ledger, window=fixed(60))
+    await spend(ledger, "c1", 70)
+    clock.advance(seconds=600)
+    await spend(ledger, "c2", 1)
+    assert (await ledger.window("ann"))["limit"] == 130
+
+
+async def test_a_denial_tells_when_it_fits_with_what_rolls_over(ledger, clock):
+    await grant(ledger)
+    await spend(ledger, "c1", 70)
+    clock.set("2026-10-01T00:00:00Z")
+    await spend(ledger, "c2", 20)
+    denied = await ledger.reserve("r1", "ann", tokens(125))
+    assert_denied(denied, "budget_exhausted", available=110)
+    clock.advance(milliseconds=denied["retry_after_ms"])
+    assert (await ledger.reserve("r2", "ann", tokens(125)))["decision"] == "authorized"
+
+
+BAD = [
+    ("rollover", {"rollover": 5}),
+    ("rollover.max", {"rollover": {}}),
+    ("rollover.max", {"rollover": {"max": -1}}),
+    ("rollover.max", {"rollover": {"max": 1.0}}),
+    ("rollover.overspend", {"rollover": {"max": 1, "overspend": "yes"}}),
+    ("rollover.least", {"rollover": {"max": 1, "least": 1}}),
+    ("rollover", {"rollover": {"max": 1}, "window": {"kind": "lifetime"}}),
+]
+
+
+@pytest.mark.parametrize(("field", "more"), BAD)
+async def test_a_malformed_rollover_names_the_field(ledger, clock, field, more):
+    await ledger.put_account("ann")
+    reply = await ledger.put_budget("ann", "cap", budget(**{"window": MONTH, **more}))
+    assert reply["status"] == 400
+    assert [e["path"] for e in reply["errors"]] == [field]
+
+
+async def test_it_is_read_back_with_its_default(ledger, clock):
+    await grant(ledger)
+    (read,) = (await ledger.call("account", account_id="ann"))["budgets"]
+    assert read["rollover"] == {"max": 150, "overspend": False}
