@@ -20,10 +20,13 @@ begin
     execute statement using _forget.account_id, pseudonym;
   end loop;
   update preauth.change_log as c
-  set subject_id = case
-    when c.subject_id = _forget.account_id then pseudonym
-    else 'account:' || pseudonym || substr(c.subject_id, length('account:' || _forget.account_id) + 1) end
-  where c.subject_id = _forget.account_id or starts_with(c.subject_id, 'account:' || _forget.account_id || '/');
+  set subject_id = preauth._renamed_subject(c.subject_id, _forget.account_id, pseudonym)
+  where preauth._renamed_subject(c.subject_id, _forget.account_id, pseudonym) is not null
+    and c.subject not in ('plan', 'price_table', 'api_key')
+    and not exists (
+      select from preauth.account as a
+      where starts_with(a.account_id, _forget.account_id || '/')
+        and (c.subject_id = a.account_id or preauth._renamed_subject(c.subject_id, a.account_id, '') is not null));
   delete from preauth.account as a where a.account_id = _forget.account_id;
 end
 $$;

@@ -27,6 +27,17 @@ async def life(ledger):
     await ledger.reserve("gone", NAME, tokens(1))
     await ledger.release("gone")
     await ledger.put_budget(NAME, "cap", budget(limit=2000, reason="more"))
+    await ledger.call(
+        "put_raise",
+        account_id=NAME,
+        name="cap",
+        body={"amount": 5, "expires_at": "2099-01-01T00:00:00Z", "reason": "guest"},
+    )
+    await ledger.call(
+        "adjust",
+        account_id=NAME,
+        body={"budget": "cap", "amount": -1, "reason": "wrong", "idempotency_key": "a-1"},
+    )
     await ledger.call("create_key", name="k", role="spend", key_hash=b"k" * 32, account_id=NAME)
 
 
@@ -67,7 +78,7 @@ async def test_the_name_is_nowhere_any_more_and_the_sums_are_the_same(ledger):
     for word in (NAME, "jane", "s-1", "p-1"):
         assert [table for table, text in left.items() if word in text] == []
     assert pseudonym in left["budget_window"]
-    assert (await ledger.figures(pseudonym)).settled == 350
+    assert (await ledger.figures(pseudonym)).settled == 349
     assert (await ledger.call("account", account_id="agent"))["path"] == ["agent", pseudonym, "org"]
     assert (await ledger.reservation("r1"))["account_id"] == pseudonym
     assert_problem(await ledger.call("account", account_id=NAME), 404, "account_unknown")
@@ -86,6 +97,25 @@ async def test_an_account_that_holds_something_is_not_forgotten(ledger):
     assert await ledger.contents() == before
 
 
+async def test_an_account_that_is_called_as_a_unit_is_keeps_every_other_meaning(ledger):
+    await ledger.grant("tokens", 1000)
+    await ledger.charge("x1", "tokens", tokens(7))
+    await ledger.reserve("x2", "tokens", tokens(5000))
+    pseudonym = (await ledger.call("forget", account_id="tokens", reason="x"))["account_id"]
+    assert (await ledger.figures(pseudonym)).settled == 7
+    denial = (await ledger.reservation("x2"))["denial"]
+    assert (denial["unit"], denial["scope"]) == ("tokens", pseudonym)
+
+
+async def test_an_account_whose_name_another_one_begins_with_takes_only_its_own(ledger):
+    await ledger.grant("a", 10)
+    await ledger.grant("a/b", 10)
+    await ledger.call("forget", account_id="a", reason="x")
+    changes = (await ledger.call("audit_changes"))["items"]
+    assert {"a/b", "account:a/b/cap"} <= {change["subject_id"] for change in changes}
+    assert (await ledger.reserve("r9", "a/b", tokens(1)))["decision"] == "authorized"
+
+
 async def test_it_takes_a_known_account_and_a_reason(ledger):
     assert_problem(await ledger.call("forget", account_id=NAME), 400, "malformed")
     assert_problem(await ledger.call("forget", account_id="x", reason="x"), 404, "account_unknown")
@@ -96,7 +126,8 @@ async def test_no_text_column_is_left_out(ledger):
     others = {
         "request_id", "plan_id", "name", "unit", "window_key", "time_zone", "status", "owner", "model", "enforcement",
         "overage", "on_expiry", "call", "state", "actor", "kind", "outcome", "provider_request_id", "reason", "event",
-        "subject", "subject_id", "key_id", "role", "version_num", "suspended",
+        "subject", "subject_id", "key_id", "role", "version_num", "suspended", "idempotency_key", "source", "alias_of",
+        "variant", "published_by", "unpriced", "next_plan_id", "plan_change_reason", "plan_change_actor",
     }  # fmt: skip
     columns = await ledger.connection.fetch(
         "select c.relname, a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped"
