@@ -10,6 +10,7 @@ BIN := $(VENV)/bin
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 WORKERS ?= auto
+SEQUENCES ?= 10000
 
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -60,6 +61,11 @@ run: install ## start PostgreSQL and the service on 127.0.0.1:8080
 test: install-dev $(VENV)/node.stamp ## run the tests
 	@mkdir -p $(PYTEST_DEBUG_TEMPROOT)
 	@$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 $(PYTEST_ARGS)
+
+.PHONY: nightly
+nightly: install-dev ## the tests of windows with 10000 random sequences instead of a few hundred (SEQUENCES=n for another number)
+	@mkdir -p $(PYTEST_DEBUG_TEMPROOT)
+	@PREAUTH_TEST_SEQUENCES=$(SEQUENCES) $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 $(PYTEST_ARGS) tests/properties tests/sql/windows
 
 .PHONY: lint
 lint: install-dev ## ruff, mypy, import boundaries

@@ -39,10 +39,11 @@ create type preauth._slot as (
   settled bigint,
   starts_at timestamptz,
   ends_at timestamptz,
-  on_expiry text
+  on_expiry text,
+  trails interval
 );
 comment on type preauth._slot is
-  'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; preauth._most_counted() where nothing else bounds it); next_capacity: the same of the next window.';
+  'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; preauth._most_counted() where nothing else bounds it); next_capacity: the same of the next window. trails: the whole period of a rolling window; null for others.';
 
 create type preauth._line as (
   n integer,
@@ -60,7 +61,7 @@ create type preauth._lapse as (
   is_last boolean
 );
 comment on type preauth._lapse is
-  'A step of what a slot gets back as its leases lapse: freed by then in all. is_last: more leases may follow that were not looked at.';
+  'A step of what a slot gets back as its leases lapse and its slices age out: freed by then in all. is_last: more leases may follow that were not looked at.';
 
 create type preauth._ruling as (
   n integer,
@@ -158,9 +159,10 @@ create type preauth._tally as (
   settled bigint,
   reserved bigint,
   freed bigint,
-  spent bigint
+  spent bigint,
+  notable_from bigint
 );
-comment on type preauth._tally is 'A locked window while lines of it are closed: its figures before, and what was freed of reserved and spent into settled since.';
+comment on type preauth._tally is 'A locked window while lines of it are closed: its figures before, and what was freed of reserved and spent into settled since. notable_from: what settled must reach for the spend to be noted (preauth._note_spend); null: no spend is.';
 
 create type preauth._rerating as (
   request_id text,

@@ -85,10 +85,11 @@ create type preauth._slot as (
   settled bigint,
   starts_at timestamptz,
   ends_at timestamptz,
-  on_expiry text
+  on_expiry text,
+  trails interval
 );
 comment on type preauth._slot is
-  'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; preauth._most_counted() where nothing else bounds it); next_capacity: the same of the next window.';
+  'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; preauth._most_counted() where nothing else bounds it); next_capacity: the same of the next window. trails: the whole period of a rolling window; null for others.';
 
 create type preauth._line as (
   n integer,
@@ -106,7 +107,7 @@ create type preauth._lapse as (
   is_last boolean
 );
 comment on type preauth._lapse is
-  'A step of what a slot gets back as its leases lapse: freed by then in all. is_last: more leases may follow that were not looked at.';
+  'A step of what a slot gets back as its leases lapse and its slices age out: freed by then in all. is_last: more leases may follow that were not looked at.';
 
 create type preauth._ruling as (
   n integer,
@@ -204,9 +205,10 @@ create type preauth._tally as (
   settled bigint,
   reserved bigint,
   freed bigint,
-  spent bigint
+  spent bigint,
+  notable_from bigint
 );
-comment on type preauth._tally is 'A locked window while lines of it are closed: its figures before, and what was freed of reserved and spent into settled since.';
+comment on type preauth._tally is 'A locked window while lines of it are closed: its figures before, and what was freed of reserved and spent into settled since. notable_from: what settled must reach for the spend to be noted (preauth._note_spend); null: no spend is.';
 
 create type preauth._rerating as (
   request_id text,
@@ -302,6 +304,7 @@ create table preauth.budget (
   overdraft_amount bigint not null,
   overage text not null,
   on_expiry text not null,
+  thresholds smallint[] not null default '{}',
   created_at timestamptz not null,
   retired_at timestamptz,
   rollover jsonb,
@@ -316,7 +319,8 @@ create table preauth.budget (
   constraint budget_overdraft_range check (overdraft_amount between 0 and 9007199254740991),
   constraint budget_overdraft_is_soft check (overdraft_amount = 0 or enforcement = 'soft'),
   constraint budget_overage_known check (overage in ('charge', 'reject')),
-  constraint budget_on_expiry_known check (on_expiry in ('keep', 'release', 'charge'))
+  constraint budget_on_expiry_known check (on_expiry in ('keep', 'release', 'charge')),
+  constraint budget_thresholds_range check (1 <= all (thresholds) and 1000 >= all (thresholds) and cardinality(thresholds) <= 16)
 );
 create unique index budget_live_name on preauth.budget (owner, name) where retired_at is null;
 create index budget_of_account on preauth.budget (account_id, name);
@@ -337,6 +341,7 @@ comment on column preauth.budget.enforcement is 'hard: denies above the limit; s
 comment on column preauth.budget.overdraft_amount is 'How far a soft budget may be overdrawn, in the unit.';
 comment on column preauth.budget.overage is 'A settlement above its hold is charged, or rejected for a person to resolve.';
 comment on column preauth.budget.on_expiry is 'When a hold''s time passes: keep it, release it (a lease), or charge it.';
+comment on column preauth.budget.thresholds is 'Percentages of the limit, ascending; what is settled reaching one is told in the outbox, once a window.';
 comment on column preauth.budget.created_at is 'When this row began to apply.';
 comment on column preauth.budget.retired_at is 'When it stopped applying; null while live.';
 comment on column preauth.budget.rollover is '{max, overspend}: up to max of what a window leaves is added to the next one''s limit, in the unit; with overspend, what was spent above a limit counts in the next window. null: neither.';
@@ -394,6 +399,9 @@ create table preauth.budget_window (
   rolled_over bigint not null default 0,
   raised bigint not null default 0,
   raised_until timestamptz,
+  slice_length interval,
+  slice_count integer,
+  alert_at bigint,
   constraint budget_window_pkey primary key (window_id, account_id),
   constraint budget_window_starts_once unique (account_id, budget_id, starts_at),
   constraint budget_window_ordinal_once unique (account_id, budget_id, ordinal),
@@ -401,7 +409,9 @@ create table preauth.budget_window (
   constraint budget_window_reserved_range check (reserved between 0 and 2000000000000000000),
   constraint budget_window_settled_range check (settled between -7000000000000000000 and 7000000000000000000),
   constraint budget_window_limit_range check (limit_amount between 0 and 9007199254740991),
-  constraint budget_window_overdraft_range check (overdraft_amount between 0 and 9007199254740991)
+  constraint budget_window_overdraft_range check (overdraft_amount between 0 and 9007199254740991),
+  constraint budget_window_slices_go_together check (num_nulls(slice_length, slice_count) in (0, 2)),
+  constraint budget_window_alert_range check (alert_at > 0)
 ) with (fillfactor = 50);
 -- ends_at first: a decision looks windows up by account, budget and start, and must never be planned through this one.
 create index budget_window_current on preauth.budget_window (ends_at, budget_id);
@@ -414,17 +424,20 @@ comment on column preauth.budget_window.budget_id is 'The budget; another one th
 comment on column preauth.budget_window.ordinal is 'The how-manieth window of its budget and account: of two first requests, only one can make it.';
 comment on column preauth.budget_window.depth is 'Length of the account''s path when the window was made: the first rank of the lock order, never changed.';
 comment on column preauth.budget_window.window_key is 'Name of the period, such as 2026-09.';
-comment on column preauth.budget_window.starts_at is 'First instant; -infinity for lifetime.';
-comment on column preauth.budget_window.ends_at is 'First instant after; infinity for lifetime.';
+comment on column preauth.budget_window.starts_at is 'First instant; -infinity for lifetime and rolling.';
+comment on column preauth.budget_window.ends_at is 'First instant after; infinity for lifetime and rolling.';
 comment on column preauth.budget_window.time_zone is 'The zone the bounds were computed in.';
 comment on column preauth.budget_window.initial_limit_amount is 'The limit the window was made with, in the budget''s unit; null: unlimited.';
 comment on column preauth.budget_window.limit_amount is 'The limit now, in the budget''s unit; null: unlimited. Changed within the window only with a limit_changed usage event.';
 comment on column preauth.budget_window.overdraft_amount is 'How far above the limit settled + reserved may reach, in the budget''s unit: its budget''s, kept here so that a decision reads one row; null: it only observes.';
-comment on column preauth.budget_window.settled is 'Spent, in the budget''s unit. Can exceed the limit by late charges and overages; bounded so that no sum of figures overflows.';
+comment on column preauth.budget_window.settled is 'Spent, in the budget''s unit. Can exceed the limit by late charges and overages; bounded so that no sum of figures overflows. Of a rolling window: as of when it was last locked; preauth._settled_at tells it at an instant.';
 comment on column preauth.budget_window.reserved is 'Held by open hold lines, in the budget''s unit.';
 comment on column preauth.budget_window.rolled_over is 'The part of limit_amount that the window before left, in the budget''s unit.';
 comment on column preauth.budget_window.raised is 'The part of limit_amount that is a temporary raise, in the budget''s unit.';
 comment on column preauth.budget_window.raised_until is 'From then on the raise no longer counts, whether or not that has been written down yet; null: not before the window ends.';
+comment on column preauth.budget_window.slice_length is 'Of a rolling window: how long one slice is; null for the others.';
+comment on column preauth.budget_window.slice_count is 'Of a rolling window: how many slices its period has; null for the others.';
+comment on column preauth.budget_window.alert_at is 'The settled amount at which the next threshold of the budget is reached; null: none is left.';
 
 -- 030_tables/045_route.sql
 -- Worked out from accounts, budgets and windows, and kept so that a decision looks up one row instead of joining four tables.
@@ -719,6 +732,52 @@ comment on column preauth.price_table.source is 'Where the figures come from, as
 comment on column preauth.price_table.published_at is 'When it was published.';
 comment on column preauth.price_table.published_by is 'Who: an API key''s id or a database role.';
 
+-- 030_tables/110_window_slice.sql
+-- Read and written only under the lock of the window's row. A slice that has aged out is deleted: there are never more than one more than
+-- the window's slices.
+create table preauth.window_slice (
+  window_id bigint not null,
+  account_id text not null,
+  ages_at timestamptz not null,
+  settled bigint not null,
+  credited bigint not null default 0,
+  constraint window_slice_pkey primary key (window_id, ages_at, account_id),
+  constraint window_slice_settled_range check (settled between -7000000000000000000 and 7000000000000000000),
+  constraint window_slice_credited_range check (credited between 0 and 7000000000000000000)
+) with (fillfactor = 50);
+alter table preauth.window_slice enable row level security;
+comment on table preauth.window_slice is 'What a rolling window counts, by the instant at which it stops counting. The sum of a window''s slices is its settled.';
+comment on column preauth.window_slice.window_id is 'The rolling budget window.';
+comment on column preauth.window_slice.account_id is 'The window''s account.';
+comment on column preauth.window_slice.ages_at is 'When the slice has wholly aged out: the end of the slice plus the window''s whole period.';
+comment on column preauth.window_slice.settled is 'Spent in the slice, less what corrections took from it, in the budget''s unit.';
+comment on column preauth.window_slice.credited is 'What corrections took from the slice, in the budget''s unit.';
+
+-- 030_tables/120_outbox.sql
+create table preauth.outbox (
+  message_id bigint generated always as identity,
+  account_id text not null,
+  topic text not null,
+  window_id bigint not null,
+  threshold smallint not null,
+  occurrence integer not null,
+  body jsonb not null,
+  created_at timestamptz not null,
+  constraint outbox_pkey primary key (message_id, account_id),
+  constraint outbox_told_once unique (window_id, threshold, occurrence, account_id),
+  constraint outbox_topic_known check (topic in ('threshold_reached'))
+);
+alter table preauth.outbox enable row level security;
+comment on table preauth.outbox is 'What others are to be told, written in the transaction that made it so.';
+comment on column preauth.outbox.message_id is 'Order of writing.';
+comment on column preauth.outbox.account_id is 'The account whose window it is about.';
+comment on column preauth.outbox.topic is 'threshold_reached: what is settled has reached a percentage of the limit.';
+comment on column preauth.outbox.window_id is 'The budget window.';
+comment on column preauth.outbox.threshold is 'The percentage.';
+comment on column preauth.outbox.occurrence is '1; a rolling window, which never ends, counts on: once in each of its periods.';
+comment on column preauth.outbox.body is 'The message: account, budget, unit, window, threshold, and the figures that reached it.';
+comment on column preauth.outbox.created_at is 'When.';
+
 -- 040_internal/_account_conflicts.sql
 create function preauth._account_conflicts(account_id text, body jsonb) returns jsonb
 language plpgsql stable
@@ -784,6 +843,22 @@ as $$
   from preauth.account as a where a.account_id = _account_json.account_id
 $$;
 comment on function preauth._account_json(text) is 'An account as it is put and read; null if there is none. next_plan_id and plan_changes_at only while a change of plan is scheduled.';
+
+-- 040_internal/_add_to_slices.sql
+create function preauth._add_to_slices(window_ids bigint[], amounts bigint[], at timestamptz) returns void
+language plpgsql
+as $$
+begin
+  insert into preauth.window_slice as s (window_id, account_id, ages_at, settled)
+  select w.window_id, w.account_id, preauth._ages_at(at, w.slice_length, w.slice_count), m.amount
+  from unnest(window_ids, amounts) as m (window_id, amount)
+  join preauth.budget_window as w on w.window_id = m.window_id
+  where w.slice_length is not null and m.amount <> 0
+  on conflict (window_id, ages_at, account_id) do update set settled = s.settled + excluded.settled;
+end
+$$;
+comment on function preauth._add_to_slices(bigint[], bigint[], timestamptz) is
+  'Adds what was spent at an instant to that instant''s slice of each locked rolling window, in the budget''s unit; other windows are left alone. Each window comes once.';
 
 -- 040_internal/_adjustment_json.sql
 create function preauth._adjustment_json(e preauth.usage_event) returns jsonb
@@ -870,6 +945,50 @@ $$;
 comment on function preauth._affordable_output(text, jsonb, boolean, jsonb, preauth._tariff[], text, integer[], bigint[], preauth._slot[], bigint[]) is
   'The largest count of an output dimension with which a request would fit every budget, all else being equal; null when none would, or when it is a shared budget that leaves less, whose fill level is not told.';
 
+-- 040_internal/_age.sql
+create function preauth._age(window_ids bigint[], at timestamptz) returns boolean
+language plpgsql
+as $$
+begin
+  with aged as (
+    delete from preauth.window_slice as s
+    where s.window_id = any (window_ids) and s.ages_at <= at
+    returning s.window_id, s.settled
+  )
+  update preauth.budget_window as w
+  set settled = w.settled - a.settled
+  from (select g.window_id, sum(g.settled)::bigint as settled from aged as g group by g.window_id) as a
+  where w.window_id = a.window_id;
+  return found;
+end
+$$;
+comment on function preauth._age(bigint[], timestamptz) is 'Takes the slices that have aged out by an instant from locked windows; whether there were any. Each slice is touched once.';
+
+-- 040_internal/_ages_at.sql
+create function preauth._ages_at(at timestamptz, slice_length interval, slice_count integer) returns timestamptz
+language sql immutable
+as $$
+  select date_bin(slice_length, at, timestamptz '1970-01-01T00:00:00Z') + (slice_count + 1) * slice_length
+$$;
+comment on function preauth._ages_at(timestamptz, interval, integer) is
+  'When what is spent at an instant has wholly aged out of a rolling window: a whole period after the end of its slice. Slices are counted from 1970.';
+
+-- 040_internal/_alert_body.sql
+create function preauth._alert_body(w preauth.budget_window, budget preauth.budget, threshold smallint, at timestamptz) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object('account_id', w.account_id, 'budget', budget.name, 'unit', budget.unit, 'model', budget.model, 'enforcement', budget.enforcement,
+    'window', w.window_key, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at),
+    'threshold', threshold, 'limit', w.limit_amount, 'settled', w.settled, 'reserved', w.reserved, 'reached_at', preauth._time(at))
+$$;
+comment on function preauth._alert_body(preauth.budget_window, preauth.budget, smallint, timestamptz) is 'The message that a threshold was reached, with the window''s figures just then, in the budget''s unit.';
+
+-- 040_internal/_alert_level.sql
+create function preauth._alert_level(limit_amount bigint, threshold smallint) returns bigint
+language sql immutable
+as $$ select greatest((limit_amount * threshold + 99) / 100, case when num_nulls(limit_amount, threshold) = 0 then 1 end) $$;
+comment on function preauth._alert_level(bigint, smallint) is 'The least settled amount that reaches a threshold, in percent of the limit; at least 1. null where there is no limit.';
+
 -- 040_internal/_alias_conflict.sql
 create function preauth._alias_conflict(body jsonb, name text, unit text, effective_from timestamptz) returns text
 language sql stable
@@ -897,7 +1016,7 @@ declare
   aliases jsonb := body -> 'aliases';
 begin
   if body ->> 'aliases' is null then
-    return '[]';
+    return '[]'::jsonb;
   elsif jsonb_typeof(aliases) <> 'array' or jsonb_array_length(aliases) not between 1 and 64 then
     return preauth._error(path, 'must be an array of 1 to 64 names');
   end if;
@@ -1137,6 +1256,18 @@ as $$
 $$;
 comment on function preauth._are_plain_counts(text, jsonb) is 'Whether the max_usage or usage of an item, and its amounts if it has any, are certainly well-formed and in place.';
 
+-- 040_internal/_are_thresholds.sql
+create function preauth._are_thresholds(value jsonb) returns boolean
+language sql stable
+as $$
+  select case when jsonb_typeof(value) = 'array' then (
+    select count(*) <= 16 and count(distinct t.threshold) = count(*)
+      and coalesce(bool_and(case when preauth._is_amount(t.threshold) then t.threshold::text::bigint between 1 and 1000 else false end), true)
+    from jsonb_array_elements(value) as t (threshold))
+  else false end
+$$;
+comment on function preauth._are_thresholds(jsonb) is 'Whether the value is a list of up to 16 different whole percentages from 1 to 1000.';
+
 -- 040_internal/_as_closed.sql
 create function preauth._as_closed(line preauth.hold_line, closing preauth._closing, tally preauth._tally, late boolean) returns preauth._closed
 language sql stable
@@ -1146,6 +1277,29 @@ as $$
     tally.settled + tally.spent, tally.reserved - tally.freed, tally.limit_amount)::preauth._closed
 $$;
 comment on function preauth._as_closed(preauth.hold_line, preauth._closing, preauth._tally, boolean) is 'A line that is closed, its window''s figures being what its tally says.';
+
+-- 040_internal/_ask_fits_at.sql
+create function preauth._ask_fits_at(
+  ask preauth._ask, quotes preauth._quote[], first_quote integer, routes preauth._route[], route_no integer, slots preauth._slot[], slot_ids bigint[],
+  reserved bigint[], lapses preauth._lapse[], at timestamptz) returns timestamptz
+language plpgsql stable
+as $$
+declare
+  route preauth._route;
+  places integer[];
+  fits_at timestamptz;
+begin
+  for option_no in 0 .. preauth._last_option(ask.body) loop
+    route := routes[route_no + option_no];
+    places := preauth._places(route, slot_ids, ask.call);
+    fits_at := least(fits_at, preauth._fits_at(
+      places, preauth._wanted(route, places, preauth._asked_amounts(ask.body, option_no, quotes, first_quote)), slots, reserved, lapses, at));
+  end loop;
+  return fits_at;
+end
+$$;
+comment on function preauth._ask_fits_at(preauth._ask, preauth._quote[], integer, preauth._route[], integer, preauth._slot[], bigint[], bigint[], preauth._lapse[], timestamptz) is
+  'The earliest instant at which a request or one of its alternatives fits if nothing else is spent; null if never.';
 
 -- 040_internal/_asked_about.sql
 create function preauth._asked_about(request_id text, account_id text, out held preauth.reservation[], out problem jsonb)
@@ -1167,6 +1321,12 @@ begin
 end
 $$;
 comment on function preauth._asked_about(text, text) is 'The one reservation that an auditor asks about, or why it cannot be told. account_id may be left out while request_id names one.';
+
+-- 040_internal/_asked_amounts.sql
+create function preauth._asked_amounts(body jsonb, option_no integer, quotes preauth._quote[], first_quote integer) returns jsonb
+language sql stable
+as $$ select case when first_quote is null then preauth._option_amounts(body, option_no) else quotes[first_quote + option_no].amounts end $$;
+comment on function preauth._asked_amounts(jsonb, integer, preauth._quote[], integer) is 'What an option asks for, {unit: ceiling}: as quoted where the request is priced, else as it says.';
 
 -- 040_internal/_asks.sql
 -- A loop of simple expressions: what a query costs to begin, it costs in all for ten items.
@@ -1249,7 +1409,6 @@ language plpgsql stable
 as $$
 declare
   w preauth.budget_window;
-  lapsed bigint;
 begin
   select x.* into w from preauth._current_window(scope, counter_id, at) as c join preauth.budget_window as x on x.window_id = c.window_id;
   if w.window_id is null then
@@ -1267,17 +1426,18 @@ begin
   else
     w.limit_amount := preauth._limit_at(w, budget, at);
   end if;
-  select coalesce(sum(l.amount), 0) into lapsed from preauth.hold_line as l where l.window_id = w.window_id and l.lapses_at <= at;
+  w.settled := preauth._settled_at(w, at);
+  w.reserved := w.reserved - preauth._lapsed(w.window_id, at);
   return jsonb_build_object(
       'budget', budget.name, 'scope', scope, 'unit', budget.unit, 'model', budget.model, 'window', w.window_key, 'enforcement', budget.enforcement,
       'limit', w.limit_amount, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at),
       'resets_at', preauth._time(w.ends_at), 'time_zone', w.time_zone)
     || case when show_level then jsonb_build_object(
-      'settled', w.settled, 'reserved', w.reserved - lapsed, 'available', w.limit_amount - w.settled - (w.reserved - lapsed)) else '{}' end;
+      'settled', w.settled, 'reserved', w.reserved, 'available', w.limit_amount - w.settled - w.reserved) else '{}' end;
 end
 $$;
 comment on function preauth._balance_window(text, text, preauth.budget, bigint, boolean, timestamptz) is
-  'A budget''s current window as a balance shows it. A fixed window that no spend has started yet has no bounds. A lapsed lease is not held.';
+  'A budget''s current window as a balance shows it. A fixed window that no spend has started yet has no bounds. A lapsed lease is not held, and what has aged out of a rolling window is not settled.';
 
 -- 040_internal/_begin_change.sql
 -- One change of an account at a time, and none while its windows are made.
@@ -1327,7 +1487,7 @@ create function preauth._budget_checks(body jsonb) returns table (place integer,
 language sql stable
 as $$
   select 0, f.name, 'is not a field of a budget'
-  from jsonb_object_keys(body - array['name', 'unit', 'window', 'limit_amount', 'model', 'enforcement', 'overdraft_amount', 'overage', 'on_expiry', 'rollover']) as f (name)
+  from jsonb_object_keys(body - array['name', 'unit', 'window', 'limit_amount', 'model', 'enforcement', 'overdraft_amount', 'overage', 'on_expiry', 'rollover', 'thresholds']) as f (name)
   union all
   select 1, f.name, 'is required' from unnest(array['name', 'unit', 'window', 'limit_amount']) as f (name) where not body ? f.name
   union all
@@ -1344,6 +1504,8 @@ as $$
     (2, 'enforcement', case when body ->> 'enforcement' is not null and body -> 'enforcement' not in ('"hard"', '"soft"', '"observe"') then 'must be hard, soft or observe' end),
     (2, 'overage', case when body ->> 'overage' is not null and body -> 'overage' not in ('"charge"', '"reject"') then 'must be charge or reject' end),
     (2, 'on_expiry', case when body ->> 'on_expiry' is not null and body -> 'on_expiry' not in ('"keep"', '"release"', '"charge"') then 'must be keep, release or charge' end),
+    (2, 'thresholds', case when body ->> 'thresholds' is not null and not preauth._are_thresholds(body -> 'thresholds')
+      then 'must be up to 16 different whole percentages from 1 to 1000' end),
     (2, 'overdraft_amount', case when body ->> 'overdraft_amount' is null then null
       when not preauth._is_amount(body -> 'overdraft_amount') then 'must be a whole number from 0 to 9007199254740991'
       when coalesce(body ->> 'enforcement', 'hard') <> 'soft' and body -> 'overdraft_amount' <> '0' then 'is only for a soft budget' end)
@@ -1374,7 +1536,7 @@ language sql stable
 as $$
   select jsonb_build_object('name', budget.name, 'unit', budget.unit, 'window', budget.window_policy, 'limit_amount', budget.limit_amount,
     'model', budget.model, 'enforcement', budget.enforcement, 'overdraft_amount', budget.overdraft_amount,
-    'overage', budget.overage, 'on_expiry', budget.on_expiry)
+    'overage', budget.overage, 'on_expiry', budget.on_expiry, 'thresholds', budget.thresholds)
     || case when budget.rollover is not null then jsonb_build_object('rollover', budget.rollover) else '{}' end
 $$;
 comment on function preauth._budget_json(preauth.budget) is 'A budget as it is put and read.';
@@ -1387,7 +1549,8 @@ as $$
     'plan_id', plan_id, 'account_id', account_id, 'name', body -> 'name', 'unit', body -> 'unit', 'window_policy', preauth._window_policy(body -> 'window'),
     'limit_amount', body -> 'limit_amount', 'model', body -> 'model', 'enforcement', coalesce(body ->> 'enforcement', 'hard'),
     'overdraft_amount', coalesce((body ->> 'overdraft_amount')::bigint, 0), 'overage', coalesce(body ->> 'overage', 'charge'),
-    'on_expiry', coalesce(body ->> 'on_expiry', 'keep'), 'rollover', preauth._rollover(body -> 'rollover'))) as b
+    'on_expiry', coalesce(body ->> 'on_expiry', 'keep'), 'rollover', preauth._rollover(body -> 'rollover'),
+    'thresholds', preauth._thresholds(body))) as b
 $$;
 comment on function preauth._budget_row(text, text, jsonb) is 'The row that a well-formed budget asks for, with its defaults written out: all but its id and its times.';
 
@@ -1488,6 +1651,7 @@ create function preauth._carried_over(scope text, counter_id bigint, budget prea
 language plpgsql stable
 as $$
 declare
+  anchor constant date := case when budget.window_policy ->> 'kind' = 'cycle' then preauth._cycle_anchor(scope, zone) end;
   most constant bigint := (budget.rollover ->> 'max')::bigint;
   previous preauth.budget_window;
   carried bigint;
@@ -1504,7 +1668,7 @@ begin
   -- a period in which nothing was spent has no window, and leaves its whole limit
   while passed < starts_at and carried < most and budget.limit_amount > 0 and budget.window_policy ->> 'kind' <> 'fixed' loop
     carried := least(carried + budget.limit_amount, most);
-    select b.ends_at into passed from preauth._window_bounds(budget.window_policy, zone, passed) as b;
+    select b.ends_at into passed from preauth._window_bounds(budget.window_policy, anchor, zone, passed) as b;
   end loop;
   return carried;
 end
@@ -1539,6 +1703,7 @@ language plpgsql
 as $$
 declare
   at timestamptz := preauth._now();
+  window_ids bigint[];
 begin
   with changed as (
     select w.window_id, w.account_id, w.limit_amount as before, preauth._limit_with(w, _change_limits.limit_amount) as after
@@ -1552,10 +1717,14 @@ begin
     select c.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', c.window_id,
       jsonb_build_object('before', c.before, 'after', c.after), at, coalesce(actor, session_user), reason
     from changed as c
+  ), moved as (
+    update preauth.budget_window as w set limit_amount = c.after
+    from changed as c
+    where w.window_id = c.window_id
+    returning w.window_id
   )
-  update preauth.budget_window as w set limit_amount = c.after
-  from changed as c
-  where w.window_id = c.window_id;
+  select array_agg(m.window_id) into window_ids from moved as m;
+  perform preauth._raise_alerts(window_ids, at);
 end
 $$;
 comment on function preauth._change_limits(bigint, bigint, text, text) is
@@ -1590,6 +1759,21 @@ end
 $$;
 comment on function preauth._change_plan(text, text, text, timestamptz, text, text) is
   'Puts a locked account under another plan at once (null: none); a change that was scheduled is forgotten. apply next_window: the windows that are taken up keep their limits.';
+
+-- 040_internal/_change_thresholds.sql
+create function preauth._change_thresholds(budget_id bigint) returns void
+language plpgsql
+as $$
+declare
+  at timestamptz := preauth._now();
+  window_ids bigint[] := array(
+    select w.window_id from preauth._lock_windows(array(
+      select c.window_id from preauth.budget_window as c where c.budget_id = _change_thresholds.budget_id and c.ends_at > at)) as w);
+begin
+  perform preauth._raise_alerts(window_ids, at);
+end
+$$;
+comment on function preauth._change_thresholds(bigint) is 'Holds a budget''s current windows against its thresholds, which have changed.';
 
 -- 040_internal/_choice_errors.sql
 create function preauth._choice_errors(field text, value text, choices text[]) returns jsonb
@@ -1635,11 +1819,12 @@ declare
   ids bigint[];
   place integer;
   held boolean;
+  notable boolean := false;
 begin
   if cardinality(closings) = 0 then
     return closed;
   end if;
-  tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c));
+  tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c), at);
   ids := array(select t.window_id from unnest(tallies) as t);
   lines := array(
     select l from unnest(closings) with ordinality as c
@@ -1652,9 +1837,13 @@ begin
     held := lines[k].state = 'held';
     tallies[place].freed := tallies[place].freed + case when held then lines[k].amount else 0 end;
     tallies[place].spent := tallies[place].spent + coalesce(closings[k].settled_amount, 0);
+    notable := notable or coalesce(tallies[place].settled + tallies[place].spent >= tallies[place].notable_from, false);
     closed := closed || preauth._as_closed(lines[k], closings[k], tallies[place], not held or coalesce(lines[k].lapses_at <= at, false));
   end loop;
   perform preauth._move(closed, tallies);
+  if notable then
+    perform preauth._note_spend(tallies, at);
+  end if;
   return closed;
 end
 $$;
@@ -1728,12 +1917,23 @@ as $$
 declare
   w preauth.budget_window;
 begin
+  perform preauth._age(array[window_id], at);
   update preauth.budget_window as x set settled = x.settled + amount where x.window_id = _correct_settled.window_id returning x.* into w;
+  if w.slice_length is not null then
+    if amount > 0 then
+      perform preauth._add_to_slices(array[w.window_id], array[amount], at);
+    else
+      perform preauth._credit_slices(w, -amount, at);
+    end if;
+  end if;
+  if w.settled >= w.alert_at then
+    perform preauth._raise_alerts(array[w.window_id], at);
+  end if;
   return w;
 end
 $$;
 comment on function preauth._correct_settled(bigint, bigint, timestamptz) is
-  'Moves what a locked window counts as settled by an adjustment''s signed amount, in the budget''s unit; the window after. The usage event of the same instant is its caller''s.';
+  'Moves what a locked window counts as settled by an adjustment''s signed amount, in the budget''s unit, thresholds included; the window after. The usage event of the same instant is its caller''s.';
 
 -- 040_internal/_correction_errors.sql
 create function preauth._correction_errors(call text, body jsonb) returns jsonb
@@ -1827,17 +2027,52 @@ as $$
 $$;
 comment on function preauth._counts_only(text[]) is 'Whether what has no price is counted in tokens and requests alone: as the plan of the account says, or of the nearest above it that has one.';
 
+-- 040_internal/_credit_slices.sql
+-- What is left is counted as long as can be: a correction does not say when the wrong spend was.
+create function preauth._credit_slices(w preauth.budget_window, amount bigint, at timestamptz) returns void
+language plpgsql
+as $$
+declare
+  taken bigint;
+  rest bigint;
+begin
+  with eldest as (
+    select s.ages_at, least(s.settled, amount - (sum(s.settled) over (order by s.ages_at) - s.settled))::bigint as part
+    from preauth.window_slice as s
+    where s.window_id = w.window_id and s.settled > 0
+  ), credits as (
+    update preauth.window_slice as s
+    set settled = s.settled - e.part, credited = s.credited + e.part
+    from eldest as e
+    where s.window_id = w.window_id and s.ages_at = e.ages_at and e.part > 0
+    returning e.part
+  )
+  select coalesce(sum(c.part), 0) into taken from credits as c;
+  rest := amount - taken;
+  if rest > 0 then
+    insert into preauth.window_slice as s (window_id, account_id, ages_at, settled, credited)
+    values (w.window_id, w.account_id, preauth._ages_at(at, w.slice_length, w.slice_count), -rest, rest)
+    on conflict (window_id, ages_at, account_id) do update set settled = s.settled - rest, credited = s.credited + rest;
+  end if;
+end
+$$;
+comment on function preauth._credit_slices(preauth.budget_window, bigint, timestamptz) is
+  'Takes a correction''s amount from a locked rolling window''s slices, the eldest first, so that what remains spent ages out last; what is more than all of them is a credit for one period.';
+
 -- 040_internal/_current_headers.sql
 create function preauth._current_headers(account_id text, model text, at timestamptz) returns json
 language sql stable
 as $$
-  select preauth._rate_limit_headers((b.budget).name, l.limit_amount, l.limit_amount - w.settled - w.reserved, w.starts_at, w.ends_at, at)
+  select preauth._rate_limit_headers((b.budget).name, l.limit_amount, l.available, w.starts_at, w.ends_at, w.slice_length * w.slice_count, at)
   from preauth._applicable_budgets(array[account_id], model, at) as b
   cross join lateral preauth._current_window(b.scope, b.counter_id, at) as current
   join preauth.budget_window as w on w.window_id = current.window_id
-  cross join lateral (select preauth._limit_at(w, b.budget, at)) as l (limit_amount)
+  cross join lateral (
+    select x.limit_amount, x.limit_amount - preauth._settled_at(w, at) - w.reserved + preauth._lapsed(w.window_id, at) as available
+    from (select preauth._limit_at(w, b.budget, at)) as x (limit_amount)
+  ) as l
   where l.limit_amount is not null
-  order by (l.limit_amount - w.settled - w.reserved)::numeric / greatest(l.limit_amount, 1), (b.budget).name
+  order by l.available::numeric / greatest(l.limit_amount, 1), (b.budget).name
   limit 1
 $$;
 comment on function preauth._current_headers(text, text, timestamptz) is 'The rate limit headers of the account''s own tightest budget as it stands now, for replays.';
@@ -1863,6 +2098,46 @@ create function preauth._cursor(at timestamptz, first_key text, second_key text)
 language sql stable
 as $$ select preauth._time(at) || '~' || first_key || '~' || second_key $$;
 comment on function preauth._cursor(timestamptz, text, text) is 'Where a page ended, for the next one: an instant and two keys. None of them has a ~ in it.';
+
+-- 040_internal/_cycle_anchor.sql
+create function preauth._cycle_anchor(account_id text, zone text) returns date
+language sql stable
+as $$
+  select coalesce(a.cycle_anchor, (a.created_at at time zone zone)::date)
+  from preauth.account as a where a.account_id = _cycle_anchor.account_id
+$$;
+comment on function preauth._cycle_anchor(text, text) is 'The date from which an account''s billing cycles are counted: its cycle_anchor, else the day it was made.';
+
+-- 040_internal/_cycle_bounds.sql
+create function preauth._cycle_bounds(policy jsonb, anchor date, zone text, at timestamptz, out window_key text, out starts_at timestamptz, out ends_at timestamptz)
+language plpgsql stable
+as $$
+declare
+  local_time timestamp := at at time zone zone;
+  step integer := case policy ->> 'period' when 'year' then 12 else 1 end;
+  elapsed integer := (extract(year from local_time) - extract(year from anchor)) * 12 + extract(month from local_time) - extract(month from anchor);
+  first_month integer := floor(elapsed::numeric / step) * step;
+begin
+  if local_time < preauth._cycle_start(anchor, first_month) then
+    first_month := first_month - step;
+  end if;
+  -- where clocks went back across a boundary, local time alone names the cycle before
+  if at >= preauth._instant(preauth._cycle_start(anchor, first_month + step), zone) then
+    first_month := first_month + step;
+  end if;
+  window_key := 'cycle:' || to_char(preauth._cycle_start(anchor, first_month), 'YYYY-MM-DD');
+  starts_at := preauth._instant(preauth._cycle_start(anchor, first_month), zone);
+  ends_at := preauth._instant(preauth._cycle_start(anchor, first_month + step), zone);
+end
+$$;
+comment on function preauth._cycle_bounds(jsonb, date, text, timestamptz) is
+  'The billing cycle around an instant. Each start is counted from the anchor itself, so that a 31st comes back after a shorter month.';
+
+-- 040_internal/_cycle_start.sql
+create function preauth._cycle_start(anchor date, months integer) returns timestamp
+language sql immutable
+as $$ select anchor + make_interval(months => months) $$;
+comment on function preauth._cycle_start(date, integer) is 'Local time at which the cycle begins that is months after the anchor: on the anchor''s day, or on the last day of a month that has no such day.';
 
 -- 040_internal/_decide.sql
 create function preauth._decide(
@@ -1895,8 +2170,7 @@ begin
       ruling := row(n, preauth._prior_verdict(asks[n], route, n = any (known) or asks[n].twin and preauth._is_decided(n, asks, rulings)),
         option_no, null, null, null, null, null, null);
       if ruling.verdict is null then
-        wanted := preauth._wanted(route, places, case
-          when quote_of[n] is null then preauth._option_amounts(asks[n].body, option_no) else quotes[quote_of[n] + option_no].amounts end);
+        wanted := preauth._wanted(route, places, preauth._asked_amounts(asks[n].body, option_no, quotes, quote_of[n]));
         if not preauth._is_record(asks[n].body) then
           ruling.detail := preauth._missing_unit(route, wanted);
           ruling.verdict := case when ruling.detail is not null then 'amount_missing' when num_nonnulls(variadic wanted) = 0 then 'no_budget' end;
@@ -2004,7 +2278,7 @@ as $$
     'required', ruling.required,
     'available', ruling.available,
     'settled', slot.settled,
-    'retry_after_ms', case when ruling.verdict <> 'exceeds_limit' then ceil(extract(epoch from fits_at - at) * 1000)::bigint end,
+    'retry_after_ms', case when fits_at is not null then greatest(ceil(extract(epoch from fits_at - at) * 1000)::bigint, 1) end,
     'resets_at', preauth._time(slot.ends_at),
     'affordable', affordable)
 $$;
@@ -2098,6 +2372,27 @@ as $$
 $$;
 comment on function preauth._dimension_side(text) is 'Whether a dimension that a price table may name is input (counts towards tiers and prompt_tokens), output or other; null: there is no such dimension.';
 
+-- 040_internal/_due_alerts.sql
+create function preauth._due_alerts(window_ids bigint[], at timestamptz)
+returns table (window_id bigint, threshold smallint, level bigint, occurrence integer, is_due boolean, may_come boolean)
+language sql stable
+as $$
+  select w.window_id, t.threshold, l.level, coalesce(o.occurrence, 0) + 1,
+    w.settled >= l.level and may.be, may.be and w.settled < l.level or w.slice_length is not null
+  from preauth.budget_window as w
+  join preauth.budget as b on b.budget_id = w.budget_id
+  cross join unnest(b.thresholds) as t (threshold)
+  cross join lateral (select preauth._alert_level(w.limit_amount, t.threshold) as level) as l
+  left join lateral (
+    select max(x.occurrence) as occurrence, max(x.created_at) as told_at
+    from preauth.outbox as x where x.window_id = w.window_id and x.threshold = t.threshold
+  ) as o on true
+  cross join lateral (select o.told_at is null or coalesce(o.told_at + w.slice_length * w.slice_count <= at, false) as be) as may
+  where w.window_id = any (window_ids) and l.level is not null
+$$;
+comment on function preauth._due_alerts(bigint[], timestamptz) is
+  'The thresholds of windows: is_due where what is settled reaches one that has not been told in this window (in a rolling one: within one period); may_come where one may still be told later.';
+
 -- 040_internal/_end_raises.sql
 create function preauth._end_raises(max_count integer, at timestamptz) returns integer
 language plpgsql
@@ -2121,6 +2416,7 @@ begin
     returning w.window_id
   )
   select array_agg(l.window_id) into ended from lowered as l;
+  perform preauth._raise_alerts(ended, at);
   return coalesce(cardinality(ended), 0);
 end
 $$;
@@ -2371,14 +2667,17 @@ create function preauth._fits_at(places integer[], wanted bigint[], slots preaut
 returns timestamptz
 language sql stable
 as $$
-  select case when bool_and(f.fits_at is not null) then max(f.fits_at) end
-  from unnest(places, wanted) as q (place, required)
-  cross join lateral (
-    select preauth._slot_fits_at(slots[q.place], q.place, reserved[q.place], q.required, at, lapses)
-  ) as f (fits_at)
+  select min(f.fits_at) from (
+    select t.turns_at as fits_at, sum(sum(t.short)) over (order by t.turns_at) as short
+    from unnest(places, wanted) as q (place, required)
+    cross join lateral preauth._slot_turns(slots[q.place], q.place, reserved[q.place], q.required, at, lapses) as t
+    where q.place is not null and q.required is not null
+    group by t.turns_at
+  ) as f
+  where f.short = 0
 $$;
 comment on function preauth._fits_at(integer[], bigint[], preauth._slot[], bigint[], preauth._lapse[], timestamptz) is
-  'The earliest instant at which a request fits every slot it asks of if nothing else is spent; null if never.';
+  'The earliest instant at which a request fits every slot it asks of at once if nothing else is spent; null if never.';
 
 -- 040_internal/_for_model.sql
 create function preauth._for_model(route preauth._route, model text) returns preauth._route
@@ -2431,7 +2730,7 @@ begin
     share := case when slot.scope = ask.account_id then available / greatest(slot.limit_amount, 1)::float8 end;
     if share < least_share or least_share is null and share is not null then
       least_share := share;
-      headers := preauth._rate_limit_headers(slot.budget, slot.limit_amount, available, slot.starts_at, slot.ends_at, at);
+      headers := preauth._rate_limit_headers(slot.budget, slot.limit_amount, available, slot.starts_at, slot.ends_at, slot.trails, at);
     end if;
   end loop;
   return row(ask.n, 200, headers, preauth._authorization(
@@ -2452,7 +2751,7 @@ language sql stable
 as $$
   select row(ask.n, preauth._denial_status(denial),
     preauth._with_retry_after((
-      select preauth._rate_limit_headers(s.budget, s.limit_amount, s.limit_amount - s.settled - reserved[s.ordinality], s.starts_at, s.ends_at, at)
+      select preauth._rate_limit_headers(s.budget, s.limit_amount, s.limit_amount - s.settled - reserved[s.ordinality], s.starts_at, s.ends_at, s.trails, at)
       from unnest(slots) with ordinality as s
       where s.window_id = any (route.window_ids) and s.scope = ask.account_id and s.limit_amount is not null
       order by (s.limit_amount - s.settled - reserved[s.ordinality])::numeric / greatest(s.limit_amount, 1), s.budget
@@ -2926,6 +3225,14 @@ language sql immutable
 as $$ select value ~ '^[a-z][a-z0-9_.-]*$' and length(value) <= longest $$;
 comment on function preauth._is_name(text, integer) is 'The form of budget names (up to 64 characters) and label names (up to 32): a-z first, then a-z 0-9 _ . -';
 
+-- 040_internal/_is_period_in_seconds.sql
+create function preauth._is_period_in_seconds(value jsonb) returns boolean
+language sql stable
+as $$
+  select coalesce(preauth._is_amount(value) and value::text::bigint between 1 and 31622400, false)
+$$;
+comment on function preauth._is_period_in_seconds(jsonb) is 'A whole number of seconds from 1 to 31622400 (366 days).';
+
 -- 040_internal/_is_plain.sql
 create function preauth._is_plain(call text, item jsonb) returns boolean
 language sql stable
@@ -3154,31 +3461,44 @@ end
 $$;
 comment on function preauth._labels_errors(text, jsonb) is 'What is wrong with labels, as [{path, message}]; null when nothing is.';
 
+-- 040_internal/_lapsed.sql
+create function preauth._lapsed(window_id bigint, at timestamptz) returns bigint
+language sql stable
+as $$
+  select coalesce(sum(h.amount), 0)::bigint from preauth.hold_line as h where h.window_id = _lapsed.window_id and h.lapses_at <= at
+$$;
+comment on function preauth._lapsed(bigint, timestamptz) is 'What a window''s reserved still counts of leases that have lapsed by an instant, in the budget''s unit.';
+
 -- 040_internal/_lapses.sql
-create function preauth._lapses(slots preauth._slot[], lines preauth._line[], expiries timestamptz[]) returns preauth._lapse[]
+create function preauth._lapses(slots preauth._slot[], lines preauth._line[], expiries timestamptz[], at timestamptz, most integer) returns preauth._lapse[]
 language plpgsql stable
 as $$
 begin
   return array(
-    select row(l.place, l.lapses_at, l.freed, l.step = 256)::preauth._lapse
-    from (
-      select s.ordinality as place, l.lapses_at, sum(l.amount) over steps as freed, row_number() over steps as step
+    with step as (
+      select s.ordinality as place, l.lapses_at, l.amount, l.is_lease
       from unnest(slots) with ordinality as s
-      cross join lateral (
-        (select h.lapses_at, h.amount from preauth.hold_line as h
-         where h.window_id = s.window_id and h.lapses_at is not null
-         order by h.lapses_at limit 256)
-        union all
-        select expiries[n.n], n.amount from unnest(lines) as n
-        where n.slot = s.ordinality and s.on_expiry = 'release' and expiries[n.n] is not null
-      ) as l
-      window steps as (partition by s.ordinality order by l.lapses_at rows unbounded preceding)
-    ) as l
-    where l.step <= 256);
+      cross join lateral preauth._window_lapses(s.window_id, most) as l
+      union all
+      select n.slot, l.lapses_at, n.amount, l.is_lease
+      from unnest(lines) as n
+      cross join lateral preauth._line_lapse(slots[n.slot], expiries[n.n], at) as l
+      where l.lapses_at is not null
+    ), summed as (
+      select t.place, t.lapses_at, sum(sum(t.amount)) over steps as freed,
+        sum(count(*) filter (where t.is_lease)) over steps as leases, count(*) filter (where t.is_lease) as here
+      from step as t
+      group by t.place, t.lapses_at
+      window steps as (partition by t.place order by t.lapses_at)
+    )
+    select row(s.place, s.lapses_at, s.freed, s.leases >= most)::preauth._lapse
+    from summed as s
+    where s.leases - s.here < most
+    order by s.place, s.lapses_at);
 end
 $$;
-comment on function preauth._lapses(preauth._slot[], preauth._line[], timestamptz[]) is
-  'What the slots get back when: the first 256 leases of each, those about to be recorded among them. expiries: by item.';
+comment on function preauth._lapses(preauth._slot[], preauth._line[], timestamptz[], timestamptz, integer) is
+  'What the slots get back when: slices that age out, and the first most leases of each, what is about to be recorded among them. expiries: by item.';
 
 -- 040_internal/_last_line.sql
 create function preauth._last_line(lines preauth._line[], n integer, from_line integer) returns integer
@@ -3322,6 +3642,20 @@ as $$ select case when limit_amount is not null then least(limit_amount + w.roll
 comment on function preauth._limit_with(preauth.budget_window, bigint) is
   'The limit of a window under a budget''s limit, in the unit: what rolled over and what is raised comes on top. null: unlimited.';
 
+-- 040_internal/_line_lapse.sql
+create function preauth._line_lapse(slot preauth._slot, expires_at timestamptz, at timestamptz, out lapses_at timestamptz, out is_lease boolean)
+language sql stable
+as $$
+  select
+    case
+      when expires_at is null then (select preauth._ages_at(at, w.slice_length, w.slice_count) from preauth.budget_window as w where w.window_id = slot.window_id)
+      when slot.on_expiry = 'release' then expires_at
+    end,
+    expires_at is not null
+$$;
+comment on function preauth._line_lapse(preauth._slot, timestamptz, timestamptz) is
+  'When a line that is about to be recorded gives back what it takes: a lease when it expires, a charge on a rolling window when its slice ages out; null: not by time alone.';
+
 -- 040_internal/_line_states_allowed.sql
 create function preauth._line_states_allowed(reservation_state text) returns text[]
 language sql stable
@@ -3459,11 +3793,12 @@ begin
     join preauth.budget_window as w on w.budget_id = b.budget_id and w.ends_at > preauth._now()
     where apply = 'now' and w.limit_amount is distinct from preauth._limit_with(w, (n.budget ->> 'limit_amount')::bigint)
       or w.overdraft_amount is distinct from
-        case when n.budget ->> 'enforcement' is distinct from 'observe' then coalesce((n.budget ->> 'overdraft_amount')::bigint, 0) end));
+        case when n.budget ->> 'enforcement' is distinct from 'observe' then coalesce((n.budget ->> 'overdraft_amount')::bigint, 0) end
+      or b.thresholds <> preauth._thresholds(n.budget)));
 end
 $$;
 comment on function preauth._lock_plan_windows(text, jsonb, text) is
-  'Locks, in one go and so in the one order, every current window whose limit or overdraft a change of a plan will move, those of retired budgets that may come back among them.';
+  'Locks, in one go and so in the one order, every current window that a change of a plan will touch (its limit, its overdraft or its thresholds), those of retired budgets that may come back among them.';
 
 -- 040_internal/_lock_reservations.sql
 create function preauth._lock_reservations(
@@ -3504,17 +3839,19 @@ as $$
 declare
   window_ids bigint[] := array[]::bigint[];
   unseen integer;
+  rolls boolean;
 begin
   for k in 1 .. cardinality(routes) loop
     window_ids := window_ids || routes[k].window_ids;
   end loop;
-  select coalesce(array_agg(s.slot), '{}'), coalesce(array_agg(s.window_id), '{}'), coalesce(array_agg(s.reserved), '{}'), count(*) filter (where s.unseen)
-  into slots, slot_ids, reserved, unseen
+  select coalesce(array_agg(s.slot), '{}'), coalesce(array_agg(s.window_id), '{}'), coalesce(array_agg(s.reserved), '{}'),
+    count(*) filter (where s.unseen), bool_or(s.slice_length is not null)
+  into slots, slot_ids, reserved, unseen, rolls
   from (
-    select w.window_id, w.reserved, b.budget_id is null as unseen, row(
+    select w.window_id, w.reserved, w.slice_length, b.budget_id is null as unseen, row(
       w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount,
       preauth._capacity(w.limit_amount, w.overdraft_amount), preauth._next_capacity(w, b),
-      w.settled, w.starts_at, w.ends_at, b.on_expiry)::preauth._slot as slot
+      w.settled, w.starts_at, w.ends_at, b.on_expiry, w.slice_length * w.slice_count)::preauth._slot as slot
     from (
       select x.* from preauth.budget_window as x
       where x.window_id = any (window_ids)
@@ -3525,52 +3862,70 @@ begin
   ) as s;
   if unseen > 0 then
     select again.slots, again.slot_ids, again.reserved into slots, slot_ids, reserved from preauth._lock_slots(routes) as again;
+  elsif rolls and preauth._age(slot_ids, preauth._now()) then
+    for k in 1 .. cardinality(slots) loop
+      slots[k].settled := (select w.settled from preauth.budget_window as w where w.window_id = slot_ids[k]);
+    end loop;
   end if;
 end
 $$;
 comment on function preauth._lock_slots(preauth._route[]) is
-  'Locks every window of a batch once, in the order of preauth._lock_windows (one query, so that a decision costs less), and takes down what the decision needs of each: slots, their window_ids, their reserved amounts.';
+  'Locks every window of a batch once, in the order of preauth._lock_windows (one query, so that a decision costs less), and takes down what the decision needs of each: slots, their window_ids, their reserved amounts. Rolling windows are aged.';
 
 -- 040_internal/_lock_tallies.sql
 -- Who waited for a change of budgets sees its new budgets only in another statement: then all is locked, and looked at once more.
-create function preauth._lock_tallies(window_ids bigint[]) returns preauth._tally[]
+create function preauth._lock_tallies(window_ids bigint[], at timestamptz) returns preauth._tally[]
 language plpgsql
 as $$
 declare
-  tallies preauth._tally[] := array(
-    select row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, w.settled, w.reserved, 0, 0)::preauth._tally
-    from (
-      select x.* from preauth.budget_window as x
-      where x.window_id = any (window_ids)
-      order by x.depth desc, x.account_id, x.window_id
-      for no key update
-    ) as w
-    left join preauth.budget as b on b.budget_id = w.budget_id);
+  tallies preauth._tally[];
+  unseen integer;
+  rolls boolean;
 begin
-  for k in 1 .. cardinality(tallies) loop
-    if tallies[k].budget is null then
-      return preauth._lock_tallies(window_ids);
-    end if;
-  end loop;
+  select array_agg(row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, w.settled, w.reserved, 0, 0,
+    case when w.slice_length is null then w.alert_at else -preauth._most_counted() * 4 end)::preauth._tally),
+    count(*) filter (where b.budget_id is null), bool_or(w.slice_length is not null)
+  into tallies, unseen, rolls
+  from (
+    select x.* from preauth.budget_window as x
+    where x.window_id = any (window_ids)
+    order by x.depth desc, x.account_id, x.window_id
+    for no key update
+  ) as w
+  left join preauth.budget as b on b.budget_id = w.budget_id;
+  if unseen > 0 then
+    return preauth._lock_tallies(window_ids, at);
+  end if;
+  if rolls and preauth._age(window_ids, at) then
+    for k in 1 .. cardinality(tallies) loop
+      tallies[k].settled := (select w.settled from preauth.budget_window as w where w.window_id = tallies[k].window_id);
+    end loop;
+  end if;
   return tallies;
 end
 $$;
-comment on function preauth._lock_tallies(bigint[]) is 'Locks windows, in the order of preauth._lock_windows, and takes down their figures.';
+comment on function preauth._lock_tallies(bigint[], timestamptz) is 'Locks windows, in the order of preauth._lock_windows, and takes down their figures; rolling windows are aged.';
 
 -- 040_internal/_lock_windows.sql
 create function preauth._lock_windows(window_ids bigint[]) returns setof preauth.budget_window
 language plpgsql
 as $$
+declare
+  w preauth.budget_window;
 begin
-  return query
-    select w.* from preauth.budget_window as w
-    where w.window_id = any (window_ids)
-    order by w.depth desc, w.account_id, w.window_id
-    for no key update;
+  for w in
+    select x.* from preauth.budget_window as x
+    where x.window_id = any (window_ids)
+    order by x.depth desc, x.account_id, x.window_id
+    for no key update
+  loop
+    w.settled := preauth._settled_at(w, preauth._now());
+    return next w;
+  end loop;
 end
 $$;
 comment on function preauth._lock_windows(bigint[]) is
-  'Locks budget windows, the only place where that happens, in the one order: deepest account first, root last, then account_id, window_id: none of them ever changes.';
+  'Locks budget windows in the one order: deepest account first, root last, then account_id, window_id: none of them ever changes. The windows as they are now: settled without what has aged out of a rolling one. Writes nothing, so that one statement may lock and update.';
 
 -- 040_internal/_log_change.sql
 create function preauth._log_change(actor text, subject text, subject_id text, before jsonb, after jsonb, reason text) returns void
@@ -3639,15 +3994,19 @@ comment on function preauth._make_routes(preauth._ask[], preauth._quote[], integ
 create function preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamptz) returns void
 language plpgsql
 as $$
+declare
+  overspent bigint[];
 begin
   with made as (
     insert into preauth.budget_window
       (account_id, budget_id, ordinal, depth, window_key, starts_at, ends_at, time_zone,
-       initial_limit_amount, limit_amount, overdraft_amount, settled, rolled_over, raised, raised_until)
+       initial_limit_amount, limit_amount, overdraft_amount, settled, rolled_over, raised, raised_until, slice_length, slice_count, alert_at)
     select m.scope, m.counter_id,
       1 + coalesce((select max(p.ordinal) from preauth.budget_window as p where p.account_id = m.scope and p.budget_id = m.counter_id), 0),
       m.depth, bounds.window_key, bounds.starts_at, bounds.ends_at, m.zone,
-      o.limit_amount, o.limit_amount, preauth._overdraft(budgets[m.place]), o.settled, o.rolled_over, o.raised, o.raised_until
+      o.limit_amount, o.limit_amount, preauth._overdraft(budgets[m.place]), o.settled, o.rolled_over, o.raised, o.raised_until,
+      preauth._slice_length(budgets[m.place].window_policy), (budgets[m.place].window_policy ->> 'slices')::integer,
+      preauth._alert_level(o.limit_amount, budgets[m.place].thresholds[1])
     from unnest(depths, scopes, zones, counter_ids) with ordinality as m (depth, scope, zone, counter_id, place)
     cross join lateral preauth._next_window(m.scope, m.counter_id, budgets[m.place].window_policy, m.zone, at) as bounds
     cross join lateral preauth._opening(m.scope, m.counter_id, budgets[m.place], m.zone, bounds.starts_at, bounds.ends_at, at) as o
@@ -3655,13 +4014,17 @@ begin
     order by m.place
     on conflict do nothing
     returning *
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select w.account_id, 'rollover:' || w.window_id, 'adjustment', w.window_id, jsonb_build_object(b.unit, w.settled), at, 'rollover',
+      'spent above the limit of the window before'
+    from made as w
+    join preauth.budget as b on b.budget_id = w.budget_id
+    where w.settled <> 0
+    returning window_id
   )
-  insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
-  select w.account_id, 'rollover:' || w.window_id, 'adjustment', w.window_id, jsonb_build_object(b.unit, w.settled), at, 'rollover',
-    'spent above the limit of the window before'
-  from made as w
-  join preauth.budget as b on b.budget_id = w.budget_id
-  where w.settled <> 0;
+  select array_agg(n.window_id) into overspent from noted as n;
+  perform preauth._raise_alerts(overspent, at);
 end
 $$;
 comment on function preauth._make_windows(integer[], text[], text[], preauth.budget[], bigint[], timestamptz) is
@@ -3845,17 +4208,18 @@ create function preauth._next_window(
 language plpgsql stable
 as $$
 declare
+  anchor date := case when policy ->> 'kind' = 'cycle' then preauth._cycle_anchor(scope, zone) end;
   previous preauth.budget_window;
   following timestamptz;
 begin
-  select b.* into window_key, starts_at, ends_at from preauth._window_bounds(policy, zone, at) as b;
+  select b.* into window_key, starts_at, ends_at from preauth._window_bounds(policy, anchor, zone, at) as b;
   select w.* into previous from preauth.budget_window as w
   where w.account_id = scope and w.budget_id = _next_window.budget_id and w.starts_at <= at
   order by w.starts_at desc limit 1;
   if previous.ends_at > starts_at then
     -- the zone has changed: what has been the period so far keeps its end, and is not given a second allowance
     if previous.window_key = window_key then
-      select b.window_key, b.ends_at into window_key, ends_at from preauth._window_bounds(policy, zone, ends_at) as b;
+      select b.window_key, b.ends_at into window_key, ends_at from preauth._window_bounds(policy, anchor, zone, ends_at) as b;
     end if;
     starts_at := previous.ends_at;
   end if;
@@ -3907,6 +4271,20 @@ begin
 end
 $$;
 comment on function preauth._note(preauth._ask, text, jsonb, timestamptz) is 'Appends one event to a reservation''s timeline.';
+
+-- 040_internal/_note_spend.sql
+create function preauth._note_spend(tallies preauth._tally[], at timestamptz) returns void
+language plpgsql
+as $$
+begin
+  perform preauth._add_to_slices(array(select t.window_id from unnest(tallies) as t), array(select t.spent from unnest(tallies) as t), at);
+  perform preauth._raise_alerts(array(
+    select w.window_id from unnest(tallies) as t
+    join preauth.budget_window as w on w.window_id = t.window_id
+    where t.spent > 0 and w.settled >= w.alert_at), at);
+end
+$$;
+comment on function preauth._note_spend(preauth._tally[], timestamptz) is 'What was just spent on locked windows goes into the slices of those that roll, and is told where it reaches a threshold.';
 
 -- 040_internal/_now.sql
 create function preauth._now() returns timestamptz
@@ -4156,7 +4534,7 @@ create function preauth._own_tariffs(r preauth.reservation, tariffs preauth._tar
 language plpgsql stable
 as $$
 declare
-  own preauth._tariff[] := '{}';
+  own preauth._tariff[] := array[]::preauth._tariff[];
 begin
   if r.price_table_ids is null then
     return case when r.model is not null and preauth._option_counts(r.body, r.option_no) is null then preauth._tariffs(array[r.model], r.created_at) else own end;
@@ -4572,7 +4950,9 @@ create function preauth._prove_denials(
 language plpgsql
 as $$
 declare
-  lapses preauth._lapse[] := preauth._lapses(slots, lines, array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n));
+  expiries timestamptz[] := array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n);
+  lapses preauth._lapse[] := preauth._lapses(slots, lines, expiries, at, 256);
+  looked_until timestamptz := (select min(l.lapses_at) from unnest(lapses) as l where l.is_last);
   places integer[];
   wanted bigint[];
   fits_at timestamptz;
@@ -4583,11 +4963,19 @@ begin
     fits_at := null;
     affordable := null;
     if rulings[n].slot is not null then
+      fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, at);
+      if fits_at >= looked_until then
+        lapses := preauth._lapses(slots, lines, expiries, at, 10000);
+        looked_until := null;
+        fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, at);
+      end if;
       places := preauth._places(routes[route_of[n]], slot_ids, asks[n].call);
-      wanted := preauth._wanted(routes[route_of[n]], places, case
-        when quote_of[n] is null then preauth._option_amounts(asks[n].body, 0) else quotes[quote_of[n]].amounts end);
-      fits_at := preauth._fits_at(places, wanted, slots, reserved, lapses, at);
+      wanted := preauth._wanted(routes[route_of[n]], places, preauth._asked_amounts(asks[n].body, 0, quotes, quote_of[n]));
       affordable := preauth._affordable(asks[n], quotes[quote_of[n]], slots[rulings[n].slot], places, wanted, slots, reserved);
+    end if;
+    if rulings[n].verdict = 'exceeds_limit' then
+      -- for a request that never fits no lapsed lease was given back
+      rulings[n].available := rulings[n].available + preauth._lapsed(slot_ids[rulings[n].slot], at);
     end if;
     rulings[n].denial := preauth._denial(rulings[n], slots[rulings[n].slot], fits_at, affordable, at);
   end loop;
@@ -4595,7 +4983,7 @@ begin
 end
 $$;
 comment on function preauth._prove_denials(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], bigint[], preauth._line[], timestamptz, preauth._ruling[]) is
-  'The rulings with the figures that prove each denial and when to come again.';
+  'The rulings with the figures that prove each denial and when to come again. The first 256 leases of each slot are looked at, where that does not do the first 10000.';
 
 -- 040_internal/_put_budget.sql
 create function preauth._put_budget(plan_id text, account_id text, body jsonb, apply text, actor text, reason text) returns jsonb
@@ -4613,17 +5001,20 @@ begin
   end if;
   perform preauth._revive_budget(holder, wanted);
   insert into preauth.budget
-    (plan_id, account_id, name, unit, window_policy, limit_amount, model, enforcement, overdraft_amount, overage, on_expiry, rollover, created_at)
+    (plan_id, account_id, name, unit, window_policy, limit_amount, model, enforcement, overdraft_amount, overage, on_expiry, rollover, thresholds, created_at)
   values
     (plan_id, account_id, wanted.name, wanted.unit, wanted.window_policy, wanted.limit_amount, wanted.model,
-     wanted.enforcement, wanted.overdraft_amount, wanted.overage, wanted.on_expiry, wanted.rollover, preauth._now())
+     wanted.enforcement, wanted.overdraft_amount, wanted.overage, wanted.on_expiry, wanted.rollover, wanted.thresholds, preauth._now())
   on conflict (owner, name) where retired_at is null do update
     set limit_amount = excluded.limit_amount, enforcement = excluded.enforcement, overdraft_amount = excluded.overdraft_amount,
-      overage = excluded.overage, on_expiry = excluded.on_expiry, rollover = excluded.rollover
+      overage = excluded.overage, on_expiry = excluded.on_expiry, rollover = excluded.rollover, thresholds = excluded.thresholds
   returning * into after;
   perform preauth._change_overdraft(after.budget_id, preauth._overdraft(after));
   if apply = 'now' then
     perform preauth._change_limits(after.budget_id, after.limit_amount, actor, reason);
+  end if;
+  if before.thresholds is distinct from after.thresholds then
+    perform preauth._change_thresholds(after.budget_id);
   end if;
   perform preauth._log_change(actor, 'budget', holder || '/' || after.name,
     case when before.budget_id is not null then preauth._budget_json(before) end, preauth._budget_json(after), reason);
@@ -4657,7 +5048,7 @@ as $$
 declare
   amounts jsonb;
   ids bigint[];
-  problems jsonb := '{}';
+  problems jsonb := '{}'::jsonb;
   priced record;
   tokens numeric;
   quote preauth._quote;
@@ -4710,7 +5101,7 @@ create function preauth._quotes(asks preauth._ask[], out quotes preauth._quote[]
 language plpgsql stable
 as $$
 declare
-  models text[] := '{}';
+  models text[] := array[]::text[];
   tariffs preauth._tariff[];
   body jsonb;
 begin
@@ -4753,6 +5144,39 @@ begin
 end
 $$;
 comment on function preauth._raise(text, text, jsonb) is 'PA001: misuse; PA002: a broken invariant, the transaction is undone. The codes are listed in sql/README.md.';
+
+-- 040_internal/_raise_alerts.sql
+create function preauth._raise_alerts(window_ids bigint[], at timestamptz) returns void
+language plpgsql
+as $$
+begin
+  if coalesce(cardinality(window_ids), 0) = 0 then
+    return;
+  end if;
+  perform preauth._age(window_ids, at);
+  with found as materialized (
+    select * from preauth._due_alerts(window_ids, at)
+  ), told as (
+    insert into preauth.outbox (account_id, topic, window_id, threshold, occurrence, body, created_at)
+    select w.account_id, 'threshold_reached', w.window_id, f.threshold, f.occurrence, preauth._alert_body(w, b, f.threshold, at), at
+    from found as f
+    join preauth.budget_window as w on w.window_id = f.window_id
+    join preauth.budget as b on b.budget_id = w.budget_id
+    where f.is_due
+    order by w.window_id, f.threshold
+  )
+  update preauth.budget_window as w
+  set alert_at = n.level
+  from (
+    select i.window_id, min(f.level) filter (where f.may_come) as level
+    from unnest(window_ids) as i (window_id) left join found as f on f.window_id = i.window_id
+    group by i.window_id
+  ) as n
+  where w.window_id = n.window_id and w.alert_at is distinct from n.level;
+end
+$$;
+comment on function preauth._raise_alerts(bigint[], timestamptz) is
+  'Writes a message to the outbox for each threshold that what is settled on locked windows has reached, once a window and threshold, and notes at what amount the next is due. To be called when settled has reached alert_at, and when a limit or the thresholds have changed.';
 
 -- 040_internal/_raise_errors.sql
 create function preauth._raise_errors(body jsonb, at timestamptz) returns jsonb
@@ -4800,6 +5224,8 @@ comment on function preauth._raise_version() is 'Accounts or budgets have change
 create function preauth._raise_window(account_id text, name text, amount bigint, expires_at timestamptz, at timestamptz, actor text, reason text) returns void
 language plpgsql
 as $$
+declare
+  moved bigint[];
 begin
   with wanted as (
     select w, l.base + l.raised as after, l.raised
@@ -4813,11 +5239,16 @@ begin
     select _raise_window.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', (x.w).window_id,
       jsonb_build_object('before', (x.w).limit_amount, 'after', x.after), at, coalesce(actor, session_user), reason
     from wanted as x where x.after is distinct from (x.w).limit_amount
+  ), raised as (
+    update preauth.budget_window as w
+    set limit_amount = x.after, raised = case when x.after is not null then x.raised else 0 end,
+      raised_until = case when x.after is not null and x.raised > 0 and expires_at < w.ends_at then expires_at end
+    from wanted as x
+    where w.window_id = (x.w).window_id
+    returning w.window_id
   )
-  update preauth.budget_window as w
-  set limit_amount = x.after, raised = case when x.after is not null then x.raised else 0 end, raised_until = case when x.after is not null and x.raised > 0 and expires_at < w.ends_at then expires_at end
-  from wanted as x
-  where w.window_id = (x.w).window_id;
+  select array_agg(r.window_id) into moved from raised as r;
+  perform preauth._raise_alerts(moved, at);
 end
 $$;
 comment on function preauth._raise_window(text, text, bigint, timestamptz, timestamptz, text, text) is
@@ -4855,17 +5286,17 @@ as $$ select case when unit = 'usd_nano' then 'micro_usd' else 'amount' end $$;
 comment on function preauth._rate_field(text) is 'The member of a rate that holds its figure: micro_usd (10^-6 USD) where the cost is in usd_nano, else amount, in the unit itself; for so many (per) of what is counted.';
 
 -- 040_internal/_rate_limit_headers.sql
-create function preauth._rate_limit_headers(budget text, limit_amount bigint, available bigint, starts_at timestamptz, ends_at timestamptz, at timestamptz) returns json
+create function preauth._rate_limit_headers(budget text, limit_amount bigint, available bigint, starts_at timestamptz, ends_at timestamptz, trails interval, at timestamptz) returns json
 language sql stable
 as $$
   select case when limit_amount is not null then format(
     '{"RateLimit-Policy": "\"%s\";q=%s%s", "RateLimit": "\"%s\";r=%s%s"}',
     budget, least(limit_amount, 999999999999999),
-    case when isfinite(ends_at) then ';w=' || ceil(extract(epoch from ends_at - starts_at))::bigint else '' end,
+    case when isfinite(ends_at) or trails is not null then ';w=' || ceil(extract(epoch from coalesce(trails, ends_at - starts_at)))::bigint else '' end,
     budget, least(greatest(available, 0), 999999999999999),
     case when isfinite(ends_at) then ';t=' || greatest(ceil(extract(epoch from ends_at - at)), 0)::bigint else '' end)::json end
 $$;
-comment on function preauth._rate_limit_headers(text, bigint, bigint, timestamptz, timestamptz, timestamptz) is 'RateLimit-Policy and RateLimit of one budget window (IETF httpapi draft): q and r in the budget''s unit, w and t in seconds.';
+comment on function preauth._rate_limit_headers(text, bigint, bigint, timestamptz, timestamptz, interval, timestamptz) is 'RateLimit-Policy and RateLimit of one budget window (IETF httpapi draft): q and r in the budget''s unit, w and t in seconds. trails: the period of a rolling window, which has no end and so no t.';
 
 -- 040_internal/_rate_of.sql
 create function preauth._rate_of(tariff preauth._tariff, dimension text, tier integer, is_ceiling boolean) returns numeric
@@ -5442,6 +5873,39 @@ as $$
 $$;
 comment on function preauth._revoke_statements() is 'What takes from everyone, and from the roles that preauth._audience speaks of, each right that it does not give them.';
 
+-- 040_internal/_rolling_peaks.sql
+create function preauth._rolling_peaks() returns table (window_id bigint, amount numeric)
+language sql stable
+as $$
+  select t.window_id, sum(t.amount) over (partition by t.window_id order by t.at, t.amount desc)
+  from (
+    select s.window_id, s.occurred_at as at, s.admitted as amount from preauth._rolling_spend() as s
+    union all
+    select s.window_id, s.occurred_at + s.slice_length * s.slice_count, -s.admitted from preauth._rolling_spend() as s
+  ) as t
+$$;
+comment on function preauth._rolling_peaks() is 'What decisions had let into each rolling window over the whole period up to each instant at which that changed.';
+
+-- 040_internal/_rolling_spend.sql
+create function preauth._rolling_spend()
+returns table (window_id bigint, slice_length interval, slice_count integer, amount bigint, admitted bigint, occurred_at timestamptz)
+language sql stable
+as $$
+  select w.window_id, w.slice_length, w.slice_count, l.settled_amount,
+    case when u.kind in ('late_charge', 'recorded_exception') then 0 else least(l.settled_amount, l.amount) end, u.occurred_at
+  from preauth.budget_window as w
+  join preauth.hold_line as l on l.window_id = w.window_id and l.state = 'settled'
+  join preauth.usage_event as u on u.request_id = l.request_id and u.account_id = l.account_id and u.window_id is null
+  where w.slice_length is not null and l.settled_amount > 0
+  union all
+  select w.window_id, w.slice_length, w.slice_count, (u.amounts ->> b.unit)::bigint, 0, u.occurred_at
+  from preauth.budget_window as w
+  join preauth.budget as b on b.budget_id = w.budget_id
+  join preauth.usage_event as u on u.window_id = w.window_id and u.kind = 'adjustment'
+  where w.slice_length is not null and (u.amounts ->> b.unit)::bigint > 0
+$$;
+comment on function preauth._rolling_spend() is 'What was ever added to rolling windows, when; admitted: as much of it as a decision let in. Late charges, overages, recorded exceptions and adjustments are no decisions.';
+
 -- 040_internal/_rollover.sql
 create function preauth._rollover(value jsonb) returns jsonb
 language sql stable
@@ -5693,6 +6157,16 @@ $$;
 comment on function preauth._settle_verdict(preauth._ask, preauth.reservation, text, jsonb, text, boolean) is
   'settle, replay, mark_unknown, mark_exceeding (a refused overage that a person must resolve), or the code of a refusal: the rows 4 to 10 and 15 of docs/state-machine.md.';
 
+-- 040_internal/_settled_at.sql
+create function preauth._settled_at(w preauth.budget_window, at timestamptz) returns bigint
+language sql stable
+as $$
+  select case when w.slice_length is null then w.settled else (
+    select coalesce(sum(s.settled), 0)::bigint from preauth.window_slice as s where s.window_id = w.window_id and s.ages_at > at) end
+$$;
+comment on function preauth._settled_at(preauth.budget_window, timestamptz) is
+  'What a window counts as settled at an instant, in the budget''s unit: of a rolling window what has not aged out, whether or not anything was written since.';
+
 -- 040_internal/_settled_line_text.sql
 create function preauth._settled_line_text(line preauth._closed, overage bigint) returns text
 language sql stable
@@ -5764,7 +6238,7 @@ declare
   tier integer := preauth._tier_of(tariff, counts);
   so_far numeric := 0;
   before numeric := 0;
-  shares jsonb := '{}';
+  shares jsonb := '{}'::jsonb;
 begin
   for d in 1 .. cardinality(tariff.dimensions) loop
     continue when figures[tier][d] is null or not (counts ? tariff.dimensions[d] or tariff.dimensions[d] = 'requests');
@@ -5784,11 +6258,12 @@ language sql stable
 as $$
   select case
     when slot.unit = 'open_holds' then 'too_many_holds'
-    when required > slot.capacity then 'exceeds_limit'
+    when required > slot.capacity and not (isfinite(slot.ends_at) and required <= slot.next_capacity) then 'exceeds_limit'
     else 'budget_exhausted'
   end
 $$;
-comment on function preauth._shortage_reason(preauth._slot, bigint) is 'The denial''s reason where a slot cannot cover what is required of it.';
+comment on function preauth._shortage_reason(preauth._slot, bigint) is
+  'The denial''s reason where a slot cannot cover what is required of it: exceeds_limit where neither this window nor the next ever can.';
 
 -- 040_internal/_shortage_ruling.sql
 create function preauth._shortage_ruling(n integer, option_no integer, place integer, slot preauth._slot, reserved bigint, required bigint) returns preauth._ruling
@@ -5798,23 +6273,50 @@ as $$
 $$;
 comment on function preauth._shortage_ruling(integer, integer, integer, preauth._slot, bigint, bigint) is 'The denial of an item by the slot that cannot cover it.';
 
--- 040_internal/_slot_fits_at.sql
-create function preauth._slot_fits_at(slot preauth._slot, place integer, reserved bigint, required bigint, at timestamptz, lapses preauth._lapse[]) returns timestamptz
+-- 040_internal/_slice_length.sql
+create function preauth._slice_length(policy jsonb) returns interval
+language sql immutable
+as $$
+  select case when policy ->> 'kind' = 'rolling' then
+    make_interval(secs => (policy ->> 'seconds')::double precision / (policy ->> 'slices')::double precision) end
+$$;
+comment on function preauth._slice_length(jsonb) is 'How long a slice of a rolling window is, in whole milliseconds; null for other windows.';
+
+-- 040_internal/_slices_error.sql
+create function preauth._slices_error(slices jsonb, seconds jsonb) returns text
 language sql stable
 as $$
   select case
-    when required is null or required = 0 or slot.settled + reserved + required <= slot.capacity then at
-    else least(
-      case when isfinite(slot.ends_at) and required <= slot.next_capacity then slot.ends_at end,
-      case when required <= slot.capacity then (
-        select coalesce(
-          min(l.lapses_at) filter (where l.freed >= slot.settled + reserved + required - slot.capacity),
-          max(l.lapses_at) filter (where l.is_last))
-        from unnest(lapses) as l where l.slot = place) end)
+    when not coalesce(preauth._is_amount(slices) and slices::text::bigint between 1 and 1000, false) then 'must be from 1 to 1000'
+    when preauth._is_period_in_seconds(seconds) and (seconds::text::bigint * 1000) % slices::text::bigint <> 0
+      then 'must divide the period into slices of whole milliseconds'
   end
 $$;
-comment on function preauth._slot_fits_at(preauth._slot, integer, bigint, bigint, timestamptz, preauth._lapse[]) is
-  'The earliest instant at which the slot covers what is required if nothing else is spent: now, when leases lapse, or when the window ends; null if never. Where more than 256 leases would have to lapse, the instant by which the first 256 have.';
+comment on function preauth._slices_error(jsonb, jsonb) is 'What is wrong with the number of slices of a rolling window; null when nothing is.';
+
+-- 040_internal/_slot_turns.sql
+create function preauth._slot_turns(slot preauth._slot, place integer, reserved bigint, required bigint, at timestamptz, lapses preauth._lapse[])
+returns table (turns_at timestamptz, short integer)
+language sql stable
+as $$
+  select t.turns_at, case when not t.fits then 1 when t.did is null then 0 else -1 end
+  from (
+    select p.turns_at, p.fits, lag(p.fits) over (order by p.turns_at, p.step) as did
+    from (
+      select at as turns_at, 0 as step, required = 0 or slot.settled + reserved + required <= slot.capacity as fits
+      union all
+      select greatest(l.lapses_at, at), (row_number() over (order by l.lapses_at))::integer,
+        required = 0 or slot.settled + reserved - l.freed + required <= slot.capacity or l.is_last and required <= slot.capacity
+      from unnest(lapses) as l
+      where l.slot = place and l.lapses_at < slot.ends_at
+      union all
+      select slot.ends_at, 1000000, required = 0 or required <= slot.next_capacity where isfinite(slot.ends_at)
+    ) as p
+  ) as t
+  where t.fits is distinct from t.did
+$$;
+comment on function preauth._slot_turns(preauth._slot, integer, bigint, bigint, timestamptz, preauth._lapse[]) is
+  'The instants at which a slot becomes able to cover what is required (short -1), or unable (+1), if nothing else is spent: from now on, as leases lapse, slices age out and the window ends. Where more leases follow than were looked at, it counts as able from the last of them.';
 
 -- 040_internal/_slots_as_of.sql
 create function preauth._slots_as_of(slots preauth._slot[], at timestamptz) returns preauth._slot[]
@@ -6000,6 +6502,7 @@ begin
     returning window_id
   )
   select array_agg(n.window_id) into taken from noted as n;
+  perform preauth._raise_alerts(taken, at);
 end
 $$;
 comment on function preauth._take_up(text, text, timestamptz, text, text) is
@@ -6036,7 +6539,7 @@ create function preauth._tariffs_from(rows preauth.price_table[], at timestamptz
 language plpgsql stable
 as $$
 declare
-  tariffs preauth._tariff[] := '{}';
+  tariffs preauth._tariff[] := array[]::preauth._tariff[];
   asked preauth.price_table;
   t preauth.price_table;
 begin
@@ -6100,12 +6603,21 @@ $$;
 comment on function preauth._things() is
   'Every schema, table, view, type and function of the ledger, with its owner and who was granted what. Sequences belong to identity columns and go with their tables.';
 
+-- 040_internal/_thresholds.sql
+create function preauth._thresholds(body jsonb) returns smallint[]
+language sql stable
+as $$
+  select coalesce(array_agg(t.threshold::smallint order by t.threshold::smallint), '{}')
+  from jsonb_array_elements_text(coalesce(nullif(body -> 'thresholds', 'null'), '[]')) as t (threshold)
+$$;
+comment on function preauth._thresholds(jsonb) is 'The thresholds of a well-formed budget, ascending; none unless it has some.';
+
 -- 040_internal/_tier_errors.sql
 create function preauth._tier_errors(path text, tier jsonb, unit text) returns jsonb
 language plpgsql stable
 as $$
 declare
-  errors jsonb := '[]';
+  errors jsonb := '[]'::jsonb;
 begin
   if jsonb_typeof(tier) <> 'object' then
     return preauth._error(path, 'must be an object {above_input_tokens, rates}');
@@ -6340,7 +6852,7 @@ begin
     cross join lateral (select (routes[route_of[a.n] + o.option_no]).*) as r
     where array_position(r.window_ids, null) is not null
       and (preauth._is_record(a.body) or not preauth._is_untold(row(r.*)::preauth._route,
-        case when quote_of[a.n] is null then preauth._option_amounts(a.body, o.option_no) else quotes[quote_of[a.n] + o.option_no].amounts end,
+        preauth._asked_amounts(a.body, o.option_no, quotes, quote_of[a.n]),
         quotes[quote_of[a.n] + o.option_no].problems));
 end
 $$;
@@ -6410,14 +6922,38 @@ as $$
   from admitted as a
   join preauth.budget_window as w on w.window_id = a.window_id
   join preauth.budget as b on b.budget_id = w.budget_id and b.enforcement = 'hard'
-  where a.amount > w.limit_amount
-    and not exists (select from preauth.usage_event as u where u.window_id = w.window_id)
-    and not exists (select from preauth.change_log as c
-                    where c.subject = 'budget' and c.subject_id = b.owner || '/' || b.name and c.before ->> 'enforcement' <> 'hard')
-    and not exists (select from preauth.account as x where x.account_id = w.account_id and x.plan_changes_at is not null)
+  where a.amount > w.limit_amount and w.slice_length is null
+    and preauth._was_always_so(w, b)
+  union all
+  select 'hard_rolling_window_admitted_within_limit', w.account_id, w.window_id, null, '<= ' || w.limit_amount, r.amount::text
+  from (select p.window_id, max(p.amount) as amount from preauth._rolling_peaks() as p group by p.window_id) as r
+  join preauth.budget_window as w on w.window_id = r.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id and b.enforcement = 'hard'
+  where r.amount > w.limit_amount and preauth._was_always_so(w, b)
 $$;
 comment on function preauth._verify_admissions() is
   'Hard windows whose decisions let in more than the limit. Late charges, overages and recorded exceptions are no decisions; windows corrected, once not hard, or of an account whose plan is about to change are left out.';
+
+-- 040_internal/_verify_alerts.sql
+create function preauth._verify_alerts() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+language sql stable
+as $$
+  with due as (
+    select d.window_id, min(d.level) filter (where d.may_come) as alert_at, bool_or(d.is_due) as is_due, bool_or(w.slice_length is not null) as is_rolling
+    from preauth._due_alerts(array(select x.window_id from preauth.budget_window as x), preauth._now()) as d
+    join preauth.budget_window as w on w.window_id = d.window_id
+    group by d.window_id
+  )
+  select c.check_name, w.account_id, w.window_id, null::text, c.expected, c.actual
+  from preauth.budget_window as w
+  left join due as d on d.window_id = w.window_id
+  cross join lateral (values
+    ('next_alert_is_at_the_lowest_threshold_not_told', coalesce(d.alert_at::text, 'none'), coalesce(w.alert_at::text, 'none')),
+    ('threshold_reached_is_told', 'true', (not coalesce(d.is_due and not d.is_rolling, false))::text)
+  ) as c (check_name, expected, actual)
+  where c.expected <> c.actual and w.ends_at > preauth._now()
+$$;
+comment on function preauth._verify_alerts() is 'Current windows whose next alert is at another amount than their thresholds say, or that have reached a threshold that was not told.';
 
 -- 040_internal/_verify_costs.sql
 create function preauth._verify_costs() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
@@ -6500,6 +7036,31 @@ as $$
 $$;
 comment on function preauth._verify_routes() is 'Works out each route that holds now once more; the mismatches. A window that was made since is not one.';
 
+-- 040_internal/_verify_slices.sql
+create function preauth._verify_slices() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+language sql stable
+as $$
+  with spent as (
+    select s.window_id, preauth._ages_at(s.occurred_at, s.slice_length, s.slice_count) as ages_at, sum(s.amount) as amount
+    from preauth._rolling_spend() as s
+    group by s.window_id, 2
+  ), slices as (
+    select s.window_id, sum(s.settled) as settled from preauth.window_slice as s group by s.window_id
+  )
+  select 'slice_is_what_was_spent_in_it', w.account_id, w.window_id, null::text, coalesce(p.amount, 0)::text, coalesce(s.settled + s.credited, 0)::text
+  from spent as p
+  full join preauth.window_slice as s on s.window_id = p.window_id and s.ages_at = p.ages_at
+  join preauth.budget_window as w on w.window_id = coalesce(p.window_id, s.window_id)
+  where coalesce(p.amount, 0) <> coalesce(s.settled + s.credited, 0)
+    and (s.window_id is not null or p.ages_at > preauth._now())
+  union all
+  select 'rolling_window_settled_is_sum_of_its_slices', w.account_id, w.window_id, null, coalesce(s.settled, 0)::text, w.settled::text
+  from preauth.budget_window as w
+  left join slices as s on s.window_id = w.window_id
+  where w.slice_length is not null and coalesce(s.settled, 0) <> w.settled
+$$;
+comment on function preauth._verify_slices() is 'Recomputes the slices of rolling windows from lines and events; what corrections took away is counted in credited. A slice that has aged out may be gone.';
+
 -- 040_internal/_verify_tree.sql
 create function preauth._verify_tree() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language sql stable
@@ -6542,7 +7103,8 @@ as $$
   left join corrections as k on k.window_id = w.window_id
   cross join lateral (values
     ('window_reserved_is_sum_of_held_lines', coalesce(l.held, 0)::text, w.reserved::text),
-    ('window_settled_is_sum_of_settled_lines_and_adjustments', (coalesce(l.settled, 0) + coalesce(k.adjusted, 0))::text, w.settled::text),
+    ('window_settled_is_sum_of_settled_lines_and_adjustments',
+      case when w.slice_length is null then (coalesce(l.settled, 0) + coalesce(k.adjusted, 0))::text else w.settled::text end, w.settled::text),
     ('window_limit_is_the_initial_one_or_the_last_change', coalesce(k.last_limit, to_jsonb(w.initial_limit_amount), 'null')::text, coalesce(to_jsonb(w.limit_amount), 'null')::text),
     ('window_overdraft_is_its_budgets', case when b.retired_at is null and w.ends_at > preauth._now() and not exists (
         select from preauth.account as a where a.account_id = w.account_id and a.plan_changes_at <= preauth._now()) then coalesce(preauth._overdraft(b)::text, 'null') end,
@@ -6566,6 +7128,17 @@ begin
 end
 $$;
 comment on function preauth._wanted(preauth._route, integer[], jsonb) is 'What an option asks of each budget of its route, in the budget''s unit; null where it cannot be told or takes no part.';
+
+-- 040_internal/_was_always_so.sql
+create function preauth._was_always_so(w preauth.budget_window, budget preauth.budget) returns boolean
+language sql stable
+as $$
+  select not exists (select from preauth.usage_event as u where u.window_id = w.window_id)
+    and not exists (select from preauth.change_log as c
+                    where c.subject = 'budget' and c.subject_id = budget.owner || '/' || budget.name and c.before ->> 'enforcement' <> 'hard')
+    and not exists (select from preauth.account as x where x.account_id = w.account_id and x.plan_changes_at is not null)
+$$;
+comment on function preauth._was_always_so(preauth.budget_window, preauth.budget) is 'Whether a window has had its limit, uncorrected and hard, all along, and no change of plan is due.';
 
 -- 040_internal/_why_denied.sql
 create function preauth._why_denied(r preauth.reservation, max_count integer) returns jsonb
@@ -6593,25 +7166,28 @@ $$;
 comment on function preauth._why_denied(preauth.reservation, integer) is 'A denial with the figures and the open holds that proved it.';
 
 -- 040_internal/_window_bounds.sql
-create function preauth._window_bounds(policy jsonb, zone text, at timestamptz, out window_key text, out starts_at timestamptz, out ends_at timestamptz)
+create function preauth._window_bounds(policy jsonb, anchor date, zone text, at timestamptz, out window_key text, out starts_at timestamptz, out ends_at timestamptz)
 language plpgsql stable
 as $$
 begin
   case policy ->> 'kind'
     when 'calendar' then
       select b.* into window_key, starts_at, ends_at from preauth._calendar_bounds(policy, zone, at) as b;
+    when 'cycle' then
+      select b.* into window_key, starts_at, ends_at from preauth._cycle_bounds(policy, anchor, zone, at) as b;
     when 'fixed' then
       starts_at := at;
       ends_at := at + make_interval(secs => (policy ->> 'seconds')::integer);
       window_key := 'fixed:' || preauth._time(at);
-    when 'lifetime' then
+    when 'lifetime', 'rolling' then
       starts_at := '-infinity';
       ends_at := 'infinity';
-      window_key := 'lifetime';
+      window_key := policy ->> 'kind';
   end case;
 end
 $$;
-comment on function preauth._window_bounds(jsonb, text, timestamptz) is 'Name and bounds of the window that a spend at an instant belongs to: the one place where kinds of windows are told apart.';
+comment on function preauth._window_bounds(jsonb, date, text, timestamptz) is
+  'Name and bounds of the window that a spend at an instant belongs to: the one place where kinds of windows are told apart. anchor: of the account''s cycles. A rolling window is one row that never ends; its slices age.';
 
 -- 040_internal/_window_errors.sql
 create function preauth._window_errors(path text, value jsonb) returns jsonb
@@ -6627,11 +7203,13 @@ begin
   allowed := case value ->> 'kind'
     when 'calendar' then array['kind', 'period']
       || case when value ->> 'period' = 'week' then array['week_start'] when value ->> 'period' in ('quarter', 'year') then array['year_start_month'] end
+    when 'cycle' then array['kind', 'period']
     when 'fixed' then array['kind', 'seconds']
+    when 'rolling' then array['kind', 'seconds', 'slices']
     when 'lifetime' then array['kind']
   end;
   if allowed is null then
-    return preauth._error(path || '.kind', 'must be calendar, fixed or lifetime');
+    return preauth._error(path || '.kind', 'must be calendar, cycle, fixed, rolling or lifetime');
   end if;
   select jsonb_agg(preauth._error(path || '.' || f.name, 'does not belong to such a window') -> 0) into errors
   from jsonb_object_keys(value) as f (name) where f.name <> all (allowed);
@@ -6639,6 +7217,19 @@ begin
 end
 $$;
 comment on function preauth._window_errors(text, jsonb) is 'What is wrong with a window policy, as [{path, message}]; null when nothing is.';
+
+-- 040_internal/_window_lapses.sql
+create function preauth._window_lapses(window_id bigint, most integer) returns table (lapses_at timestamptz, amount bigint, is_lease boolean)
+language sql stable
+as $$
+  (select h.lapses_at, h.amount, true from preauth.hold_line as h
+   where h.window_id = _window_lapses.window_id and h.lapses_at is not null
+   order by h.lapses_at limit most)
+  union all
+  select s.ages_at, s.settled, false from preauth.window_slice as s
+  where s.window_id = _window_lapses.window_id
+$$;
+comment on function preauth._window_lapses(bigint, integer) is 'What a window gets back when, in the budget''s unit: its first most leases, and all its slices.';
 
 -- 040_internal/_window_now.sql
 create function preauth._window_now(w preauth.budget_window) returns jsonb
@@ -6655,6 +7246,7 @@ create function preauth._window_policy(value jsonb) returns jsonb
 language sql stable
 as $$
   select case
+      when value ->> 'kind' = 'cycle' then '{"period": "month"}'
       when value ->> 'period' = 'week' then '{"week_start": "monday"}'
       when value ->> 'period' in ('quarter', 'year') then '{"year_start_month": 1}'
       else '{}'
@@ -6695,22 +7287,21 @@ comment on function preauth._window_to_correct(text, text, text, timestamptz) is
 create function preauth._window_value_errors(path text, value jsonb) returns jsonb
 language sql stable
 as $$
-  select case
-      when value ->> 'kind' = 'calendar' and not coalesce(value -> 'period' in ('"hour"', '"day"', '"week"', '"month"', '"quarter"', '"year"'), false)
-        then preauth._error(path || '.period', 'must be hour, day, week, month, quarter or year')
-      else '[]' end
-    || case
-      when value ? 'week_start' and value -> 'week_start' not in ('"monday"', '"tuesday"', '"wednesday"', '"thursday"', '"friday"', '"saturday"', '"sunday"')
-        then preauth._error(path || '.week_start', 'must be a day of the week, monday to sunday')
-      else '[]' end
-    || case
-      when value ? 'year_start_month' and not (preauth._is_amount(value -> 'year_start_month') and (value -> 'year_start_month')::text::bigint between 1 and 12)
-        then preauth._error(path || '.year_start_month', 'must be from 1 to 12')
-      else '[]' end
-    || case
-      when value ->> 'kind' = 'fixed' and not coalesce(preauth._is_amount(value -> 'seconds') and (value -> 'seconds')::text::bigint between 1 and 31622400, false)
-        then preauth._error(path || '.seconds', 'must be from 1 to 31622400')
-      else '[]' end
+  select coalesce(jsonb_agg(preauth._error(path || '.' || c.field, c.message) -> 0 order by c.place), '[]')
+  from (values
+    (1, 'period', case when value ->> 'kind' = 'calendar' and not coalesce(value -> 'period' in ('"hour"', '"day"', '"week"', '"month"', '"quarter"', '"year"'), false)
+      then 'must be hour, day, week, month, quarter or year' end),
+    (1, 'period', case when value ->> 'kind' = 'cycle' and value ? 'period' and value -> 'period' not in ('"month"', '"year"')
+      then 'must be month or year' end),
+    (2, 'week_start', case when value ? 'week_start' and value -> 'week_start' not in ('"monday"', '"tuesday"', '"wednesday"', '"thursday"', '"friday"', '"saturday"', '"sunday"')
+      then 'must be a day of the week, monday to sunday' end),
+    (3, 'year_start_month', case when value ? 'year_start_month' and not (preauth._is_amount(value -> 'year_start_month') and (value -> 'year_start_month')::text::bigint between 1 and 12)
+      then 'must be from 1 to 12' end),
+    (4, 'seconds', case when value ->> 'kind' in ('fixed', 'rolling') and not preauth._is_period_in_seconds(value -> 'seconds')
+      then 'must be from 1 to 31622400' end),
+    (5, 'slices', case when value ->> 'kind' = 'rolling' then preauth._slices_error(value -> 'slices', value -> 'seconds') end)
+  ) as c (place, field, message)
+  where c.message is not null
 $$;
 comment on function preauth._window_value_errors(text, jsonb) is 'What is wrong with the values of a window policy, as [{path, message}]; [] when nothing is.';
 
@@ -6744,7 +7335,7 @@ declare
   usage jsonb := ask.body -> 'usage';
   told jsonb := ask.body -> 'amounts';
   quote preauth._quote := preauth._quote(tariffs, null, usage, false, told);
-  priced jsonb := '{}';
+  priced jsonb := '{}'::jsonb;
 begin
   if quote.problems <> '{}' then
     priced := preauth._usage_problems(quote.problems, r.model, told);
@@ -6769,7 +7360,7 @@ language plpgsql stable
 as $$
 declare
   is_any boolean := false;
-  ids bigint[] := '{}';
+  ids bigint[] := array[]::bigint[];
   tariffs preauth._tariff[];
 begin
   for k in 1 .. cardinality(asks) loop
@@ -8165,6 +8756,8 @@ as $$
 begin
   return query
     select * from preauth._verify_windows()
+    union all select * from preauth._verify_slices()
+    union all select * from preauth._verify_alerts()
     union all select * from preauth._verify_admissions()
     union all select * from preauth._verify_reservations()
     union all select * from preauth._verify_lines()
@@ -8241,5 +8834,5 @@ comment on view preauth_api.windows is 'Every budget window there has been, with
 -- 090_grants.sql
 select preauth._lock_down();
 
-insert into preauth.alembic_version (version_num) values ('0006');
+insert into preauth.alembic_version (version_num) values ('0007');
 commit;

@@ -219,8 +219,10 @@ class Window(Answer):
     available: int | None = None
     """limit - settled - reserved; below 0 after the limit was lowered."""
     starts_at: datetime | None
+    """null: it has no beginning (lifetime, rolling), or it has not begun (fixed)."""
     ends_at: datetime | None
     resets_at: datetime | None
+    """Its end; null where it has none: a rolling window frees what has aged out bit by bit."""
     time_zone: str
 
 
@@ -290,6 +292,8 @@ class BudgetAnswer(Answer):
     overage: Literal["charge", "reject"] = "charge"
     on_expiry: Literal["keep", "release", "charge"] = "keep"
     rollover: dict[str, Any] | None = None
+    thresholds: list[int] = Field(default_factory=list)
+    """Percentages of the limit that are told when they are reached."""
 
 
 class PlanAnswer(Answer):

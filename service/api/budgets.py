@@ -27,6 +27,10 @@ REASON = Parameter(
 _REASON = re.compile(TEXT_PATTERN.removeprefix("^").removesuffix("$"))
 
 
+Seconds = Annotated[int, Field(strict=True, ge=1, le=31622400)]
+Percentage = Annotated[int, Field(strict=True, ge=1, le=1000)]
+
+
 class CalendarWindow(Body):
     """A period of the calendar, in the account's time zone."""
 
@@ -38,11 +42,36 @@ class CalendarWindow(Body):
     year_start_month: Annotated[int, Field(strict=True, ge=1, le=12)] | None = None
 
 
+class CycleWindow(Body):
+    """A month or a year from the day of the account's cycle_anchor."""
+
+    kind: Literal["cycle"]
+    period: Literal["month", "year"] | None = None
+    """month unless said otherwise."""
+
+
 class FixedWindow(Body):
     """A number of seconds from the first spend."""
 
     kind: Literal["fixed"]
-    seconds: Annotated[int, Field(strict=True, ge=1, le=31622400)]
+    seconds: Seconds
+
+
+class RollingWindow(Body):
+    """The last so many seconds, in equal slices; a slice counts until it has wholly aged out."""
+
+    kind: Literal["rolling"]
+    seconds: Seconds
+    slices: Annotated[int, Field(strict=True, ge=1, le=1000)]
+
+    @field_validator("slices")
+    @classmethod
+    def _whole_milliseconds(cls, value: int, info: ValidationInfo) -> int:
+        if info.data.get("seconds", 0) * 1000 % value:
+            raise PydanticCustomError(
+                "presence", "must divide the period into slices of whole milliseconds"
+            )
+        return value
 
 
 class LifetimeWindow(Body):
@@ -51,7 +80,10 @@ class LifetimeWindow(Body):
     kind: Literal["lifetime"]
 
 
-Window = Annotated[CalendarWindow | FixedWindow | LifetimeWindow, Field(discriminator="kind")]
+Window = Annotated[
+    CalendarWindow | CycleWindow | FixedWindow | RollingWindow | LifetimeWindow,
+    Field(discriminator="kind"),
+]
 
 
 class Rollover(Body):
@@ -80,6 +112,15 @@ class _Limit(Body):
     """What a hold whose time passes does; keep unless said otherwise."""
     rollover: Rollover | None = None
     """Nothing rolls over unless said otherwise; only for windows that end."""
+    thresholds: Annotated[list[Percentage], Field(max_length=16)] | None = None
+    """Percentages of the limit: that what is settled has reached one is told once a window."""
+
+    @field_validator("thresholds")
+    @classmethod
+    def _all_different(cls, value: list[int] | None) -> list[int] | None:
+        if value and len(set(value)) < len(value):
+            raise PydanticCustomError("presence", "must not name a percentage twice")
+        return value
 
     @field_validator("overdraft_amount")
     @classmethod

@@ -12,6 +12,7 @@ create table preauth.budget (
   overdraft_amount bigint not null,
   overage text not null,
   on_expiry text not null,
+  thresholds smallint[] not null default '{}',
   created_at timestamptz not null,
   retired_at timestamptz,
   rollover jsonb,
@@ -26,7 +27,8 @@ create table preauth.budget (
   constraint budget_overdraft_range check (overdraft_amount between 0 and 9007199254740991),
   constraint budget_overdraft_is_soft check (overdraft_amount = 0 or enforcement = 'soft'),
   constraint budget_overage_known check (overage in ('charge', 'reject')),
-  constraint budget_on_expiry_known check (on_expiry in ('keep', 'release', 'charge'))
+  constraint budget_on_expiry_known check (on_expiry in ('keep', 'release', 'charge')),
+  constraint budget_thresholds_range check (1 <= all (thresholds) and 1000 >= all (thresholds) and cardinality(thresholds) <= 16)
 );
 create unique index budget_live_name on preauth.budget (owner, name) where retired_at is null;
 create index budget_of_account on preauth.budget (account_id, name);
@@ -47,6 +49,7 @@ comment on column preauth.budget.enforcement is 'hard: denies above the limit; s
 comment on column preauth.budget.overdraft_amount is 'How far a soft budget may be overdrawn, in the unit.';
 comment on column preauth.budget.overage is 'A settlement above its hold is charged, or rejected for a person to resolve.';
 comment on column preauth.budget.on_expiry is 'When a hold''s time passes: keep it, release it (a lease), or charge it.';
+comment on column preauth.budget.thresholds is 'Percentages of the limit, ascending; what is settled reaching one is told in the outbox, once a window.';
 comment on column preauth.budget.created_at is 'When this row began to apply.';
 comment on column preauth.budget.retired_at is 'When it stopped applying; null while live.';
 comment on column preauth.budget.rollover is '{max, overspend}: up to max of what a window leaves is added to the next one''s limit, in the unit; with overspend, what was spent above a limit counts in the next window. null: neither.';

@@ -5,7 +5,7 @@ declare
   aliases jsonb := body -> 'aliases';
 begin
   if body ->> 'aliases' is null then
-    return '[]';
+    return '[]'::jsonb;
   elsif jsonb_typeof(aliases) <> 'array' or jsonb_array_length(aliases) not between 1 and 64 then
     return preauth._error(path, 'must be an array of 1 to 64 names');
   end if;

@@ -3,7 +3,6 @@ language plpgsql stable
 as $$
 declare
   w preauth.budget_window;
-  lapsed bigint;
 begin
   select x.* into w from preauth._current_window(scope, counter_id, at) as c join preauth.budget_window as x on x.window_id = c.window_id;
   if w.window_id is null then
@@ -21,14 +20,15 @@ begin
   else
     w.limit_amount := preauth._limit_at(w, budget, at);
   end if;
-  select coalesce(sum(l.amount), 0) into lapsed from preauth.hold_line as l where l.window_id = w.window_id and l.lapses_at <= at;
+  w.settled := preauth._settled_at(w, at);
+  w.reserved := w.reserved - preauth._lapsed(w.window_id, at);
   return jsonb_build_object(
       'budget', budget.name, 'scope', scope, 'unit', budget.unit, 'model', budget.model, 'window', w.window_key, 'enforcement', budget.enforcement,
       'limit', w.limit_amount, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at),
       'resets_at', preauth._time(w.ends_at), 'time_zone', w.time_zone)
     || case when show_level then jsonb_build_object(
-      'settled', w.settled, 'reserved', w.reserved - lapsed, 'available', w.limit_amount - w.settled - (w.reserved - lapsed)) else '{}' end;
+      'settled', w.settled, 'reserved', w.reserved, 'available', w.limit_amount - w.settled - w.reserved) else '{}' end;
 end
 $$;
 comment on function preauth._balance_window(text, text, preauth.budget, bigint, boolean, timestamptz) is
-  'A budget''s current window as a balance shows it. A fixed window that no spend has started yet has no bounds. A lapsed lease is not held.';
+  'A budget''s current window as a balance shows it. A fixed window that no spend has started yet has no bounds. A lapsed lease is not held, and what has aged out of a rolling window is not settled.';

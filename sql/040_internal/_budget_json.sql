@@ -3,7 +3,7 @@ language sql stable
 as $$
   select jsonb_build_object('name', budget.name, 'unit', budget.unit, 'window', budget.window_policy, 'limit_amount', budget.limit_amount,
     'model', budget.model, 'enforcement', budget.enforcement, 'overdraft_amount', budget.overdraft_amount,
-    'overage', budget.overage, 'on_expiry', budget.on_expiry)
+    'overage', budget.overage, 'on_expiry', budget.on_expiry, 'thresholds', budget.thresholds)
     || case when budget.rollover is not null then jsonb_build_object('rollover', budget.rollover) else '{}' end
 $$;
 comment on function preauth._budget_json(preauth.budget) is 'A budget as it is put and read.';

@@ -2,6 +2,7 @@ create function preauth._carried_over(scope text, counter_id bigint, budget prea
 language plpgsql stable
 as $$
 declare
+  anchor constant date := case when budget.window_policy ->> 'kind' = 'cycle' then preauth._cycle_anchor(scope, zone) end;
   most constant bigint := (budget.rollover ->> 'max')::bigint;
   previous preauth.budget_window;
   carried bigint;
@@ -18,7 +19,7 @@ begin
   -- a period in which nothing was spent has no window, and leaves its whole limit
   while passed < starts_at and carried < most and budget.limit_amount > 0 and budget.window_policy ->> 'kind' <> 'fixed' loop
     carried := least(carried + budget.limit_amount, most);
-    select b.ends_at into passed from preauth._window_bounds(budget.window_policy, zone, passed) as b;
+    select b.ends_at into passed from preauth._window_bounds(budget.window_policy, anchor, zone, passed) as b;
   end loop;
   return carried;
 end

@@ -3,6 +3,7 @@ language plpgsql
 as $$
 declare
   at timestamptz := preauth._now();
+  window_ids bigint[];
 begin
   with changed as (
     select w.window_id, w.account_id, w.limit_amount as before, preauth._limit_with(w, _change_limits.limit_amount) as after
@@ -16,10 +17,14 @@ begin
     select c.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', c.window_id,
       jsonb_build_object('before', c.before, 'after', c.after), at, coalesce(actor, session_user), reason
     from changed as c
+  ), moved as (
+    update preauth.budget_window as w set limit_amount = c.after
+    from changed as c
+    where w.window_id = c.window_id
+    returning w.window_id
   )
-  update preauth.budget_window as w set limit_amount = c.after
-  from changed as c
-  where w.window_id = c.window_id;
+  select array_agg(m.window_id) into window_ids from moved as m;
+  perform preauth._raise_alerts(window_ids, at);
 end
 $$;
 comment on function preauth._change_limits(bigint, bigint, text, text) is

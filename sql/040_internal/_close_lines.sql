@@ -9,11 +9,12 @@ declare
   ids bigint[];
   place integer;
   held boolean;
+  notable boolean := false;
 begin
   if cardinality(closings) = 0 then
     return closed;
   end if;
-  tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c));
+  tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c), at);
   ids := array(select t.window_id from unnest(tallies) as t);
   lines := array(
     select l from unnest(closings) with ordinality as c
@@ -26,9 +27,13 @@ begin
     held := lines[k].state = 'held';
     tallies[place].freed := tallies[place].freed + case when held then lines[k].amount else 0 end;
     tallies[place].spent := tallies[place].spent + coalesce(closings[k].settled_amount, 0);
+    notable := notable or coalesce(tallies[place].settled + tallies[place].spent >= tallies[place].notable_from, false);
     closed := closed || preauth._as_closed(lines[k], closings[k], tallies[place], not held or coalesce(lines[k].lapses_at <= at, false));
   end loop;
   perform preauth._move(closed, tallies);
+  if notable then
+    perform preauth._note_spend(tallies, at);
+  end if;
   return closed;
 end
 $$;

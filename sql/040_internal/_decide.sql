@@ -28,8 +28,7 @@ begin
       ruling := row(n, preauth._prior_verdict(asks[n], route, n = any (known) or asks[n].twin and preauth._is_decided(n, asks, rulings)),
         option_no, null, null, null, null, null, null);
       if ruling.verdict is null then
-        wanted := preauth._wanted(route, places, case
-          when quote_of[n] is null then preauth._option_amounts(asks[n].body, option_no) else quotes[quote_of[n] + option_no].amounts end);
+        wanted := preauth._wanted(route, places, preauth._asked_amounts(asks[n].body, option_no, quotes, quote_of[n]));
         if not preauth._is_record(asks[n].body) then
           ruling.detail := preauth._missing_unit(route, wanted);
           ruling.verdict := case when ruling.detail is not null then 'amount_missing' when num_nonnulls(variadic wanted) = 0 then 'no_budget' end;

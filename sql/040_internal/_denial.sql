@@ -11,7 +11,7 @@ as $$
     'required', ruling.required,
     'available', ruling.available,
     'settled', slot.settled,
-    'retry_after_ms', case when ruling.verdict <> 'exceeds_limit' then ceil(extract(epoch from fits_at - at) * 1000)::bigint end,
+    'retry_after_ms', case when fits_at is not null then greatest(ceil(extract(epoch from fits_at - at) * 1000)::bigint, 1) end,
     'resets_at', preauth._time(slot.ends_at),
     'affordable', affordable)
 $$;

@@ -20,6 +20,7 @@ begin
     returning w.window_id
   )
   select array_agg(l.window_id) into ended from lowered as l;
+  perform preauth._raise_alerts(ended, at);
   return coalesce(cardinality(ended), 0);
 end
 $$;

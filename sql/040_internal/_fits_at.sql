@@ -2,11 +2,14 @@ create function preauth._fits_at(places integer[], wanted bigint[], slots preaut
 returns timestamptz
 language sql stable
 as $$
-  select case when bool_and(f.fits_at is not null) then max(f.fits_at) end
-  from unnest(places, wanted) as q (place, required)
-  cross join lateral (
-    select preauth._slot_fits_at(slots[q.place], q.place, reserved[q.place], q.required, at, lapses)
-  ) as f (fits_at)
+  select min(f.fits_at) from (
+    select t.turns_at as fits_at, sum(sum(t.short)) over (order by t.turns_at) as short
+    from unnest(places, wanted) as q (place, required)
+    cross join lateral preauth._slot_turns(slots[q.place], q.place, reserved[q.place], q.required, at, lapses) as t
+    where q.place is not null and q.required is not null
+    group by t.turns_at
+  ) as f
+  where f.short = 0
 $$;
 comment on function preauth._fits_at(integer[], bigint[], preauth._slot[], bigint[], preauth._lapse[], timestamptz) is
-  'The earliest instant at which a request fits every slot it asks of if nothing else is spent; null if never.';
+  'The earliest instant at which a request fits every slot it asks of at once if nothing else is spent; null if never.';

@@ -21,7 +21,7 @@ begin
     share := case when slot.scope = ask.account_id then available / greatest(slot.limit_amount, 1)::float8 end;
     if share < least_share or least_share is null and share is not null then
       least_share := share;
-      headers := preauth._rate_limit_headers(slot.budget, slot.limit_amount, available, slot.starts_at, slot.ends_at, at);
+      headers := preauth._rate_limit_headers(slot.budget, slot.limit_amount, available, slot.starts_at, slot.ends_at, slot.trails, at);
     end if;
   end loop;
   return row(ask.n, 200, headers, preauth._authorization(

@@ -5,7 +5,7 @@ language sql stable
 as $$
   select row(ask.n, preauth._denial_status(denial),
     preauth._with_retry_after((
-      select preauth._rate_limit_headers(s.budget, s.limit_amount, s.limit_amount - s.settled - reserved[s.ordinality], s.starts_at, s.ends_at, at)
+      select preauth._rate_limit_headers(s.budget, s.limit_amount, s.limit_amount - s.settled - reserved[s.ordinality], s.starts_at, s.ends_at, s.trails, at)
       from unnest(slots) with ordinality as s
       where s.window_id = any (route.window_ids) and s.scope = ask.account_id and s.limit_amount is not null
       order by (s.limit_amount - s.settled - reserved[s.ordinality])::numeric / greatest(s.limit_amount, 1), s.budget

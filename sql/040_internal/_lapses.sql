@@ -1,24 +1,29 @@
-create function preauth._lapses(slots preauth._slot[], lines preauth._line[], expiries timestamptz[]) returns preauth._lapse[]
+create function preauth._lapses(slots preauth._slot[], lines preauth._line[], expiries timestamptz[], at timestamptz, most integer) returns preauth._lapse[]
 language plpgsql stable
 as $$
 begin
   return array(
-    select row(l.place, l.lapses_at, l.freed, l.step = 256)::preauth._lapse
-    from (
-      select s.ordinality as place, l.lapses_at, sum(l.amount) over steps as freed, row_number() over steps as step
+    with step as (
+      select s.ordinality as place, l.lapses_at, l.amount, l.is_lease
       from unnest(slots) with ordinality as s
-      cross join lateral (
-        (select h.lapses_at, h.amount from preauth.hold_line as h
-         where h.window_id = s.window_id and h.lapses_at is not null
-         order by h.lapses_at limit 256)
-        union all
-        select expiries[n.n], n.amount from unnest(lines) as n
-        where n.slot = s.ordinality and s.on_expiry = 'release' and expiries[n.n] is not null
-      ) as l
-      window steps as (partition by s.ordinality order by l.lapses_at rows unbounded preceding)
-    ) as l
-    where l.step <= 256);
+      cross join lateral preauth._window_lapses(s.window_id, most) as l
+      union all
+      select n.slot, l.lapses_at, n.amount, l.is_lease
+      from unnest(lines) as n
+      cross join lateral preauth._line_lapse(slots[n.slot], expiries[n.n], at) as l
+      where l.lapses_at is not null
+    ), summed as (
+      select t.place, t.lapses_at, sum(sum(t.amount)) over steps as freed,
+        sum(count(*) filter (where t.is_lease)) over steps as leases, count(*) filter (where t.is_lease) as here
+      from step as t
+      group by t.place, t.lapses_at
+      window steps as (partition by t.place order by t.lapses_at)
+    )
+    select row(s.place, s.lapses_at, s.freed, s.leases >= most)::preauth._lapse
+    from summed as s
+    where s.leases - s.here < most
+    order by s.place, s.lapses_at);
 end
 $$;
-comment on function preauth._lapses(preauth._slot[], preauth._line[], timestamptz[]) is
-  'What the slots get back when: the first 256 leases of each, those about to be recorded among them. expiries: by item.';
+comment on function preauth._lapses(preauth._slot[], preauth._line[], timestamptz[], timestamptz, integer) is
+  'What the slots get back when: slices that age out, and the first most leases of each, what is about to be recorded among them. expiries: by item.';

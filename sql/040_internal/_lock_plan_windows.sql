@@ -10,8 +10,9 @@ begin
     join preauth.budget_window as w on w.budget_id = b.budget_id and w.ends_at > preauth._now()
     where apply = 'now' and w.limit_amount is distinct from preauth._limit_with(w, (n.budget ->> 'limit_amount')::bigint)
       or w.overdraft_amount is distinct from
-        case when n.budget ->> 'enforcement' is distinct from 'observe' then coalesce((n.budget ->> 'overdraft_amount')::bigint, 0) end));
+        case when n.budget ->> 'enforcement' is distinct from 'observe' then coalesce((n.budget ->> 'overdraft_amount')::bigint, 0) end
+      or b.thresholds <> preauth._thresholds(n.budget)));
 end
 $$;
 comment on function preauth._lock_plan_windows(text, jsonb, text) is
-  'Locks, in one go and so in the one order, every current window whose limit or overdraft a change of a plan will move, those of retired budgets that may come back among them.';
+  'Locks, in one go and so in the one order, every current window that a change of a plan will touch (its limit, its overdraft or its thresholds), those of retired budgets that may come back among them.';

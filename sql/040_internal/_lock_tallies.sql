@@ -1,24 +1,32 @@
 -- Who waited for a change of budgets sees its new budgets only in another statement: then all is locked, and looked at once more.
-create function preauth._lock_tallies(window_ids bigint[]) returns preauth._tally[]
+create function preauth._lock_tallies(window_ids bigint[], at timestamptz) returns preauth._tally[]
 language plpgsql
 as $$
 declare
-  tallies preauth._tally[] := array(
-    select row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, w.settled, w.reserved, 0, 0)::preauth._tally
-    from (
-      select x.* from preauth.budget_window as x
-      where x.window_id = any (window_ids)
-      order by x.depth desc, x.account_id, x.window_id
-      for no key update
-    ) as w
-    left join preauth.budget as b on b.budget_id = w.budget_id);
+  tallies preauth._tally[];
+  unseen integer;
+  rolls boolean;
 begin
-  for k in 1 .. cardinality(tallies) loop
-    if tallies[k].budget is null then
-      return preauth._lock_tallies(window_ids);
-    end if;
-  end loop;
+  select array_agg(row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, w.settled, w.reserved, 0, 0,
+    case when w.slice_length is null then w.alert_at else -preauth._most_counted() * 4 end)::preauth._tally),
+    count(*) filter (where b.budget_id is null), bool_or(w.slice_length is not null)
+  into tallies, unseen, rolls
+  from (
+    select x.* from preauth.budget_window as x
+    where x.window_id = any (window_ids)
+    order by x.depth desc, x.account_id, x.window_id
+    for no key update
+  ) as w
+  left join preauth.budget as b on b.budget_id = w.budget_id;
+  if unseen > 0 then
+    return preauth._lock_tallies(window_ids, at);
+  end if;
+  if rolls and preauth._age(window_ids, at) then
+    for k in 1 .. cardinality(tallies) loop
+      tallies[k].settled := (select w.settled from preauth.budget_window as w where w.window_id = tallies[k].window_id);
+    end loop;
+  end if;
   return tallies;
 end
 $$;
-comment on function preauth._lock_tallies(bigint[]) is 'Locks windows, in the order of preauth._lock_windows, and takes down their figures.';
+comment on function preauth._lock_tallies(bigint[], timestamptz) is 'Locks windows, in the order of preauth._lock_windows, and takes down their figures; rolling windows are aged.';

@@ -1,15 +1,19 @@
 create function preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamptz) returns void
 language plpgsql
 as $$
+declare
+  overspent bigint[];
 begin
   with made as (
     insert into preauth.budget_window
       (account_id, budget_id, ordinal, depth, window_key, starts_at, ends_at, time_zone,
-       initial_limit_amount, limit_amount, overdraft_amount, settled, rolled_over, raised, raised_until)
+       initial_limit_amount, limit_amount, overdraft_amount, settled, rolled_over, raised, raised_until, slice_length, slice_count, alert_at)
     select m.scope, m.counter_id,
       1 + coalesce((select max(p.ordinal) from preauth.budget_window as p where p.account_id = m.scope and p.budget_id = m.counter_id), 0),
       m.depth, bounds.window_key, bounds.starts_at, bounds.ends_at, m.zone,
-      o.limit_amount, o.limit_amount, preauth._overdraft(budgets[m.place]), o.settled, o.rolled_over, o.raised, o.raised_until
+      o.limit_amount, o.limit_amount, preauth._overdraft(budgets[m.place]), o.settled, o.rolled_over, o.raised, o.raised_until,
+      preauth._slice_length(budgets[m.place].window_policy), (budgets[m.place].window_policy ->> 'slices')::integer,
+      preauth._alert_level(o.limit_amount, budgets[m.place].thresholds[1])
     from unnest(depths, scopes, zones, counter_ids) with ordinality as m (depth, scope, zone, counter_id, place)
     cross join lateral preauth._next_window(m.scope, m.counter_id, budgets[m.place].window_policy, m.zone, at) as bounds
     cross join lateral preauth._opening(m.scope, m.counter_id, budgets[m.place], m.zone, bounds.starts_at, bounds.ends_at, at) as o
@@ -17,13 +21,17 @@ begin
     order by m.place
     on conflict do nothing
     returning *
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select w.account_id, 'rollover:' || w.window_id, 'adjustment', w.window_id, jsonb_build_object(b.unit, w.settled), at, 'rollover',
+      'spent above the limit of the window before'
+    from made as w
+    join preauth.budget as b on b.budget_id = w.budget_id
+    where w.settled <> 0
+    returning window_id
   )
-  insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
-  select w.account_id, 'rollover:' || w.window_id, 'adjustment', w.window_id, jsonb_build_object(b.unit, w.settled), at, 'rollover',
-    'spent above the limit of the window before'
-  from made as w
-  join preauth.budget as b on b.budget_id = w.budget_id
-  where w.settled <> 0;
+  select array_agg(n.window_id) into overspent from noted as n;
+  perform preauth._raise_alerts(overspent, at);
 end
 $$;
 comment on function preauth._make_windows(integer[], text[], text[], preauth.budget[], bigint[], timestamptz) is

@@ -2,7 +2,7 @@ create function preauth._own_tariffs(r preauth.reservation, tariffs preauth._tar
 language plpgsql stable
 as $$
 declare
-  own preauth._tariff[] := '{}';
+  own preauth._tariff[] := array[]::preauth._tariff[];
 begin
   if r.price_table_ids is null then
     return case when r.model is not null and preauth._option_counts(r.body, r.option_no) is null then preauth._tariffs(array[r.model], r.created_at) else own end;

@@ -4,7 +4,9 @@ create function preauth._prove_denials(
 language plpgsql
 as $$
 declare
-  lapses preauth._lapse[] := preauth._lapses(slots, lines, array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n));
+  expiries timestamptz[] := array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n);
+  lapses preauth._lapse[] := preauth._lapses(slots, lines, expiries, at, 256);
+  looked_until timestamptz := (select min(l.lapses_at) from unnest(lapses) as l where l.is_last);
   places integer[];
   wanted bigint[];
   fits_at timestamptz;
@@ -15,11 +17,19 @@ begin
     fits_at := null;
     affordable := null;
     if rulings[n].slot is not null then
+      fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, at);
+      if fits_at >= looked_until then
+        lapses := preauth._lapses(slots, lines, expiries, at, 10000);
+        looked_until := null;
+        fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, at);
+      end if;
       places := preauth._places(routes[route_of[n]], slot_ids, asks[n].call);
-      wanted := preauth._wanted(routes[route_of[n]], places, case
-        when quote_of[n] is null then preauth._option_amounts(asks[n].body, 0) else quotes[quote_of[n]].amounts end);
-      fits_at := preauth._fits_at(places, wanted, slots, reserved, lapses, at);
+      wanted := preauth._wanted(routes[route_of[n]], places, preauth._asked_amounts(asks[n].body, 0, quotes, quote_of[n]));
       affordable := preauth._affordable(asks[n], quotes[quote_of[n]], slots[rulings[n].slot], places, wanted, slots, reserved);
+    end if;
+    if rulings[n].verdict = 'exceeds_limit' then
+      -- for a request that never fits no lapsed lease was given back
+      rulings[n].available := rulings[n].available + preauth._lapsed(slot_ids[rulings[n].slot], at);
     end if;
     rulings[n].denial := preauth._denial(rulings[n], slots[rulings[n].slot], fits_at, affordable, at);
   end loop;
@@ -27,4 +37,4 @@ begin
 end
 $$;
 comment on function preauth._prove_denials(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], bigint[], preauth._line[], timestamptz, preauth._ruling[]) is
-  'The rulings with the figures that prove each denial and when to come again.';
+  'The rulings with the figures that prove each denial and when to come again. The first 256 leases of each slot are looked at, where that does not do the first 10000.';

@@ -13,17 +13,20 @@ begin
   end if;
   perform preauth._revive_budget(holder, wanted);
   insert into preauth.budget
-    (plan_id, account_id, name, unit, window_policy, limit_amount, model, enforcement, overdraft_amount, overage, on_expiry, rollover, created_at)
+    (plan_id, account_id, name, unit, window_policy, limit_amount, model, enforcement, overdraft_amount, overage, on_expiry, rollover, thresholds, created_at)
   values
     (plan_id, account_id, wanted.name, wanted.unit, wanted.window_policy, wanted.limit_amount, wanted.model,
-     wanted.enforcement, wanted.overdraft_amount, wanted.overage, wanted.on_expiry, wanted.rollover, preauth._now())
+     wanted.enforcement, wanted.overdraft_amount, wanted.overage, wanted.on_expiry, wanted.rollover, wanted.thresholds, preauth._now())
   on conflict (owner, name) where retired_at is null do update
     set limit_amount = excluded.limit_amount, enforcement = excluded.enforcement, overdraft_amount = excluded.overdraft_amount,
-      overage = excluded.overage, on_expiry = excluded.on_expiry, rollover = excluded.rollover
+      overage = excluded.overage, on_expiry = excluded.on_expiry, rollover = excluded.rollover, thresholds = excluded.thresholds
   returning * into after;
   perform preauth._change_overdraft(after.budget_id, preauth._overdraft(after));
   if apply = 'now' then
     perform preauth._change_limits(after.budget_id, after.limit_amount, actor, reason);
+  end if;
+  if before.thresholds is distinct from after.thresholds then
+    perform preauth._change_thresholds(after.budget_id);
   end if;
   perform preauth._log_change(actor, 'budget', holder || '/' || after.name,
     case when before.budget_id is not null then preauth._budget_json(before) end, preauth._budget_json(after), reason);

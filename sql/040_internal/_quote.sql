@@ -4,7 +4,7 @@ as $$
 declare
   amounts jsonb;
   ids bigint[];
-  problems jsonb := '{}';
+  problems jsonb := '{}'::jsonb;
   priced record;
   tokens numeric;
   quote preauth._quote;

@@ -3,7 +3,7 @@ create function preauth._quotes(asks preauth._ask[], out quotes preauth._quote[]
 language plpgsql stable
 as $$
 declare
-  models text[] := '{}';
+  models text[] := array[]::text[];
   tariffs preauth._tariff[];
   body jsonb;
 begin

@@ -1,6 +1,8 @@
 create function preauth._raise_window(account_id text, name text, amount bigint, expires_at timestamptz, at timestamptz, actor text, reason text) returns void
 language plpgsql
 as $$
+declare
+  moved bigint[];
 begin
   with wanted as (
     select w, l.base + l.raised as after, l.raised
@@ -14,11 +16,16 @@ begin
     select _raise_window.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', (x.w).window_id,
       jsonb_build_object('before', (x.w).limit_amount, 'after', x.after), at, coalesce(actor, session_user), reason
     from wanted as x where x.after is distinct from (x.w).limit_amount
+  ), raised as (
+    update preauth.budget_window as w
+    set limit_amount = x.after, raised = case when x.after is not null then x.raised else 0 end,
+      raised_until = case when x.after is not null and x.raised > 0 and expires_at < w.ends_at then expires_at end
+    from wanted as x
+    where w.window_id = (x.w).window_id
+    returning w.window_id
   )
-  update preauth.budget_window as w
-  set limit_amount = x.after, raised = case when x.after is not null then x.raised else 0 end, raised_until = case when x.after is not null and x.raised > 0 and expires_at < w.ends_at then expires_at end
-  from wanted as x
-  where w.window_id = (x.w).window_id;
+  select array_agg(r.window_id) into moved from raised as r;
+  perform preauth._raise_alerts(moved, at);
 end
 $$;
 comment on function preauth._raise_window(text, text, bigint, timestamptz, timestamptz, text, text) is

@@ -6,7 +6,7 @@ declare
   tier integer := preauth._tier_of(tariff, counts);
   so_far numeric := 0;
   before numeric := 0;
-  shares jsonb := '{}';
+  shares jsonb := '{}'::jsonb;
 begin
   for d in 1 .. cardinality(tariff.dimensions) loop
     continue when figures[tier][d] is null or not (counts ? tariff.dimensions[d] or tariff.dimensions[d] = 'requests');

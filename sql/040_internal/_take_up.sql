@@ -36,6 +36,7 @@ begin
     returning window_id
   )
   select array_agg(n.window_id) into taken from noted as n;
+  perform preauth._raise_alerts(taken, at);
 end
 $$;
 comment on function preauth._take_up(text, text, timestamptz, text, text) is

@@ -2,7 +2,7 @@ create function preauth._tariffs_from(rows preauth.price_table[], at timestamptz
 language plpgsql stable
 as $$
 declare
-  tariffs preauth._tariff[] := '{}';
+  tariffs preauth._tariff[] := array[]::preauth._tariff[];
   asked preauth.price_table;
   t preauth.price_table;
 begin

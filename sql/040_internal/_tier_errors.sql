@@ -2,7 +2,7 @@ create function preauth._tier_errors(path text, tier jsonb, unit text) returns j
 language plpgsql stable
 as $$
 declare
-  errors jsonb := '[]';
+  errors jsonb := '[]'::jsonb;
 begin
   if jsonb_typeof(tier) <> 'object' then
     return preauth._error(path, 'must be an object {above_input_tokens, rates}');

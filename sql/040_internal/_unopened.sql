@@ -11,7 +11,7 @@ begin
     cross join lateral (select (routes[route_of[a.n] + o.option_no]).*) as r
     where array_position(r.window_ids, null) is not null
       and (preauth._is_record(a.body) or not preauth._is_untold(row(r.*)::preauth._route,
-        case when quote_of[a.n] is null then preauth._option_amounts(a.body, o.option_no) else quotes[quote_of[a.n] + o.option_no].amounts end,
+        preauth._asked_amounts(a.body, o.option_no, quotes, quote_of[a.n]),
         quotes[quote_of[a.n] + o.option_no].problems));
 end
 $$;

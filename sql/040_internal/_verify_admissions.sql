@@ -14,11 +14,14 @@ as $$
   from admitted as a
   join preauth.budget_window as w on w.window_id = a.window_id
   join preauth.budget as b on b.budget_id = w.budget_id and b.enforcement = 'hard'
-  where a.amount > w.limit_amount
-    and not exists (select from preauth.usage_event as u where u.window_id = w.window_id)
-    and not exists (select from preauth.change_log as c
-                    where c.subject = 'budget' and c.subject_id = b.owner || '/' || b.name and c.before ->> 'enforcement' <> 'hard')
-    and not exists (select from preauth.account as x where x.account_id = w.account_id and x.plan_changes_at is not null)
+  where a.amount > w.limit_amount and w.slice_length is null
+    and preauth._was_always_so(w, b)
+  union all
+  select 'hard_rolling_window_admitted_within_limit', w.account_id, w.window_id, null, '<= ' || w.limit_amount, r.amount::text
+  from (select p.window_id, max(p.amount) as amount from preauth._rolling_peaks() as p group by p.window_id) as r
+  join preauth.budget_window as w on w.window_id = r.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id and b.enforcement = 'hard'
+  where r.amount > w.limit_amount and preauth._was_always_so(w, b)
 $$;
 comment on function preauth._verify_admissions() is
   'Hard windows whose decisions let in more than the limit. Late charges, overages and recorded exceptions are no decisions; windows corrected, once not hard, or of an account whose plan is about to change are left out.';

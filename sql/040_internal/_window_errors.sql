@@ -11,11 +11,13 @@ begin
   allowed := case value ->> 'kind'
     when 'calendar' then array['kind', 'period']
       || case when value ->> 'period' = 'week' then array['week_start'] when value ->> 'period' in ('quarter', 'year') then array['year_start_month'] end
+    when 'cycle' then array['kind', 'period']
     when 'fixed' then array['kind', 'seconds']
+    when 'rolling' then array['kind', 'seconds', 'slices']
     when 'lifetime' then array['kind']
   end;
   if allowed is null then
-    return preauth._error(path || '.kind', 'must be calendar, fixed or lifetime');
+    return preauth._error(path || '.kind', 'must be calendar, cycle, fixed, rolling or lifetime');
   end if;
   select jsonb_agg(preauth._error(path || '.' || f.name, 'does not belong to such a window') -> 0) into errors
   from jsonb_object_keys(value) as f (name) where f.name <> all (allowed);

@@ -2,6 +2,7 @@ create function preauth._window_policy(value jsonb) returns jsonb
 language sql stable
 as $$
   select case
+      when value ->> 'kind' = 'cycle' then '{"period": "month"}'
       when value ->> 'period' = 'week' then '{"week_start": "monday"}'
       when value ->> 'period' in ('quarter', 'year') then '{"year_start_month": 1}'
       else '{}'

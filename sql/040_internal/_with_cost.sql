@@ -5,7 +5,7 @@ declare
   usage jsonb := ask.body -> 'usage';
   told jsonb := ask.body -> 'amounts';
   quote preauth._quote := preauth._quote(tariffs, null, usage, false, told);
-  priced jsonb := '{}';
+  priced jsonb := '{}'::jsonb;
 begin
   if quote.problems <> '{}' then
     priced := preauth._usage_problems(quote.problems, r.model, told);

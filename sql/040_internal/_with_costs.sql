@@ -3,7 +3,7 @@ language plpgsql stable
 as $$
 declare
   is_any boolean := false;
-  ids bigint[] := '{}';
+  ids bigint[] := array[]::bigint[];
   tariffs preauth._tariff[];
 begin
   for k in 1 .. cardinality(asks) loop

@@ -4,6 +4,8 @@ as $$
 begin
   return query
     select * from preauth._verify_windows()
+    union all select * from preauth._verify_slices()
+    union all select * from preauth._verify_alerts()
     union all select * from preauth._verify_admissions()
     union all select * from preauth._verify_reservations()
     union all select * from preauth._verify_lines()

@@ -3,8 +3,21 @@
 import hashlib
 import json
 
+import pytest
+
 from tests.support.checks import assert_denied, assert_problem, at
-from tests.support.money import CENT, DAY, DOLLAR, MONTH, budget, tokens, usd
+from tests.support.money import (
+    CENT,
+    DAY,
+    DOLLAR,
+    MONTH,
+    budget,
+    calendar,
+    cycle,
+    fixed,
+    tokens,
+    usd,
+)
 from tests.support.session import Figures
 
 
@@ -28,6 +41,18 @@ async def test_d2_in_amsterdam_days_have_25_and_23_hours_when_the_clocks_change(
         assert (window["window"], length.total_seconds()) == (day, hours * 3600)
 
 
+async def test_d3_cycles_of_the_31st_end_on_the_last_day_of_short_months(ledger, clock):
+    """D3: cycle anchor 2026-01-31."""
+    await ledger.put_account("ann", cycle_anchor="2026-01-31")
+    await ledger.grant("ann", window=cycle())
+    ends = []
+    clock.set("2026-01-31T00:00:00Z")
+    for _ in range(3):
+        ends.append((await ledger.window("ann"))["ends_at"][:10])
+        clock.set(f"{ends[-1]}T00:00:00Z")
+    assert ends == ["2026-02-28", "2026-03-31", "2026-04-30"]
+
+
 async def test_d5_a_monthly_budget_added_later_starts_at_zero(ledger, clock):
     """D5: an account with lifetime spend; a monthly budget is added."""
     await ledger.grant("ann", 10_000, "ever")
@@ -43,6 +68,31 @@ async def test_d8_resets_at_is_the_windows_end(ledger, clock):
     await ledger.charge("c1", "ann", tokens(1000))
     reply = await ledger.reserve("r1", "ann", tokens(1))
     assert at(reply["resets_at"]) == at("2026-10-01T00:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("window", "resets_at"),
+    [
+        (calendar("hour"), "2026-09-14T13:00:00Z"),
+        (DAY, "2026-09-15T00:00:00Z"),
+        (calendar("week"), "2026-09-21T00:00:00Z"),
+        (calendar("quarter"), "2026-10-01T00:00:00Z"),
+        (calendar("year"), "2027-01-01T00:00:00Z"),
+        (cycle(), "2026-09-20T00:00:00Z"),
+        (cycle("year"), "2027-01-20T00:00:00Z"),
+        (fixed(90), "2026-09-14T12:01:30Z"),
+    ],
+    ids=str,
+)
+async def test_d8_so_it_is_for_every_kind_of_window_that_ends(ledger, clock, window, resets_at):
+    await ledger.put_account("ann", cycle_anchor="2026-01-20")
+    await ledger.grant("ann", window=window)
+    await ledger.charge("c1", "ann", tokens(1000))
+    row = await ledger.one("reserve", request_id="r1", account_id="ann", amounts=tokens(1))
+    assert at(row.body["resets_at"]) == at(resets_at)
+    seconds = int((at(resets_at) - clock.now).total_seconds())
+    assert row.body["retry_after_ms"] == seconds * 1000
+    assert row.headers["Retry-After"] == str(seconds)
 
 
 async def test_d10_what_was_spent_over_the_day_does_not_trickle_back(ledger, clock):
@@ -110,6 +160,18 @@ async def test_e3_a_denial_names_the_shared_scope_but_not_how_full_it_is(ledger,
     assert "7654321000" not in said
     assert str(10 * DOLLAR - 7_654_321_000) not in said
     assert not {"available", "affordable"} & set(row.body)
+
+
+async def test_h3_one_settlement_over_three_thresholds_tells_three_once(ledger, clock):
+    """H3: thresholds 80, 85, 95; S at 79 %; one settle to 96 %, whatever is retried."""
+    await ledger.grant("ann", window=MONTH, thresholds=[80, 85, 95])
+    await ledger.charge("c1", "ann", tokens(790))
+    await ledger.reserve("r1", "ann", tokens(200))
+    for _ in range(3):
+        await ledger.settle("r1", tokens(170))
+    await ledger.settle("r1", tokens(171))
+    rows = await ledger.connection.fetch("select threshold from preauth.outbox order by message_id")
+    assert [row["threshold"] for row in rows] == [80, 85, 95]
 
 
 async def test_h6_a_key_bound_to_one_account_cannot_read_another(ledger, clock):

@@ -13,7 +13,9 @@ __all__ = [
     "Json",
     "budget",
     "calendar",
+    "cycle",
     "fixed",
+    "rolling",
     "tokens",
     "usd",
 ]
@@ -36,6 +38,14 @@ HOUR, DAY, MONTH = calendar("hour"), calendar("day"), calendar("month")
 
 def fixed(seconds: int) -> Json:
     return {"kind": "fixed", "seconds": seconds}
+
+
+def cycle(period: str = "month") -> Json:
+    return {"kind": "cycle", "period": period}
+
+
+def rolling(seconds: int, slices: int) -> Json:
+    return {"kind": "rolling", "seconds": seconds, "slices": slices}
 
 
 def tokens(amount: int) -> Json:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.checks import assert_denied, assert_problem, at
-from tests.support.money import DAY, MONTH, budget, calendar, fixed, tokens
+from tests.support.money import DAY, MONTH, budget, calendar, cycle, fixed, rolling, tokens
 from tests.support.session import Figures
 
 
@@ -97,10 +97,23 @@ BAD_BUDGETS = {
     "no window": {"name": "cap", "unit": "tokens", "limit_amount": 1},
     "a window as text": {**budget("cap"), "window": "month"},
     "a window of another kind": {**budget("cap"), "window": {"kind": "weekly"}},
-    "a rolling window, which is for later": {
-        **budget("cap"),
-        "window": {"kind": "rolling", "seconds": 60, "slices": 6},
-    },
+    "a rolling window without slices": budget("cap", window={"kind": "rolling", "seconds": 60}),
+    "a rolling window of no seconds": budget("cap", window=rolling(0, 1)),
+    "a rolling window without a slice": budget("cap", window=rolling(60, 0)),
+    "1001 slices": budget("cap", window=rolling(1001, 1001)),
+    "slices as text": budget("cap", window=rolling(60, "6")),
+    "slices of fractions of a millisecond": budget("cap", window=rolling(10, 7)),
+    "a rolling window with a period": budget("cap", window={**rolling(60, 6), "period": "day"}),
+    "a cycle of a week": budget("cap", window=cycle("week")),
+    "a cycle with a first month": budget("cap", window={**cycle("year"), "year_start_month": 2}),
+    "a period of null": budget("cap", window=cycle(None)),
+    "a threshold of 0": budget("cap", thresholds=[0]),
+    "a threshold of 1001": budget("cap", thresholds=[1001]),
+    "a threshold twice": budget("cap", thresholds=[80, 80]),
+    "a threshold as text": budget("cap", thresholds=["80"]),
+    "a threshold with a decimal point": budget("cap", thresholds=[80.0]),
+    "a bare threshold": budget("cap", thresholds=80),
+    "17 thresholds": budget("cap", thresholds=list(range(1, 18))),
     "another period": budget("cap", window=calendar("fortnight")),
     "a calendar without period": {**budget("cap"), "window": {"kind": "calendar"}},
     "another weekday": budget("cap", window=calendar("week", week_start="Montag")),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.money import DAY, LIFETIME, tokens
+from tests.support.money import DAY, LIFETIME, rolling, tokens
 from tests.support.prices import publish, spend
 
 
@@ -12,7 +12,7 @@ async def rich(ledger, clock):
     await ledger.grant("org", 10_000, window=LIFETIME, on_expiry="release")
     await ledger.put_account("ann", parent_id="org")
     await ledger.grant("ann", 1000, window=DAY, on_expiry="release")
-    await ledger.grant("ann", 1000, "kept", window=DAY)
+    await ledger.grant("ann", 1000, "kept", window=DAY, thresholds=[1])
     await ledger.put_account("bob", parent_id="org", max_open_holds=5)
     await ledger.grant("bob", 1000, on_expiry="release")
     for name, ending in (("settled", tokens(30)), ("over", tokens(70)), ("open", None)):
@@ -32,6 +32,11 @@ async def rich(ledger, clock):
     await ledger.charge("charged", "ann", tokens(60))
     await ledger.charge("recorded", "ann", tokens(5000), record=True)
     await ledger.reserve("denied", "ann", tokens(5000))
+    await ledger.put_account("rob")
+    await ledger.grant("rob", 100, "trailing", window=rolling(60, 6), thresholds=[50, 90])
+    await ledger.charge("first", "rob", tokens(60))
+    clock.advance(seconds=10)
+    await ledger.charge("second", "rob", tokens(10))
     await ledger.grant("org", 20_000, window=LIFETIME, on_expiry="release")
     await ledger.reserve("unknown", "bob", tokens(5))
     await ledger.settle("unknown", outcome="unknown")
@@ -82,6 +87,15 @@ TAMPERINGS = {
     "spend was recorded for a denied request": "insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor)"
     " select account_id, 'denied', kind, amounts, outcome, occurred_at, actor from preauth.usage_event where request_id = 'settled'",
     "a limit change's event was lost": "delete from preauth.usage_event where kind = 'limit_changed'",
+    "a slice counts more than was spent in it": "update preauth.window_slice set settled = settled + 1 where settled = 10",
+    "a slice was lost": "delete from preauth.window_slice where settled = 60",
+    "a slice ages out at another instant": "update preauth.window_slice set ages_at = ages_at + interval '10 seconds' where settled = 10",
+    "a slice and its window count too little": "with s as (update preauth.window_slice set settled = 59 where settled = 60 returning window_id)"
+    " update preauth.budget_window w set settled = settled - 1 from s where w.window_id = s.window_id",
+    "a rolling window counts more than its slices": "update preauth.budget_window set settled = settled + 1 where account_id = 'rob'",
+    "a message about a threshold was lost": "delete from preauth.outbox where threshold = 1",
+    "the next threshold will not be noticed": "update preauth.budget_window set alert_at = null where account_id = 'rob'",
+    "the next threshold will be noticed too late": "update preauth.budget_window set alert_at = alert_at + 1 where account_id = 'rob'",
     "an account hangs elsewhere than its path says": "update preauth.account set parent_id = 'bob', path = array['ann', 'bob'] where account_id = 'ann'",
     "an account's path leads elsewhere": "update preauth.account set path = array['ann', 'org', 'nowhere'] where account_id = 'ann'",
     "a cost was moved from one dimension to another": """update preauth.usage_event set cost = '{"usd_nano": {"input_tokens": 75000, "output_tokens": 6000}}' where request_id = 'priced'""",
@@ -122,3 +136,23 @@ async def test_a_hard_window_that_let_in_too_much_is_found_though_all_sums_agree
     found = await mismatches(rich)
     await transaction.rollback()
     assert found != []
+
+
+async def test_a_rolling_window_that_let_in_too_much_within_one_period_is_found(rich):
+    """Consistent rows: one charge too many, in a slice beside another's."""
+    transaction = rich.connection.transaction()
+    await transaction.start()
+    await rich.connection.execute(
+        "update preauth.budget_window set limit_amount = 69, initial_limit_amount = 69 where account_id = 'rob'"
+    )
+    names = {row["check_name"] for row in await mismatches(rich)}
+    await transaction.rollback()
+    assert "hard_rolling_window_admitted_within_limit" in names
+
+
+async def test_what_was_let_in_over_more_than_one_period_is_no_fault(ledger, clock):
+    await ledger.grant("ann", 100, window=rolling(60, 6))
+    for n in range(5):
+        await ledger.charge(f"c{n}", "ann", tokens(100))
+        clock.advance(seconds=70)
+    assert await mismatches(ledger) == []

@@ -1,0 +1,21 @@
+create function preauth._ask_fits_at(
+  ask preauth._ask, quotes preauth._quote[], first_quote integer, routes preauth._route[], route_no integer, slots preauth._slot[], slot_ids bigint[],
+  reserved bigint[], lapses preauth._lapse[], at timestamptz) returns timestamptz
+language plpgsql stable
+as $$
+declare
+  route preauth._route;
+  places integer[];
+  fits_at timestamptz;
+begin
+  for option_no in 0 .. preauth._last_option(ask.body) loop
+    route := routes[route_no + option_no];
+    places := preauth._places(route, slot_ids, ask.call);
+    fits_at := least(fits_at, preauth._fits_at(
+      places, preauth._wanted(route, places, preauth._asked_amounts(ask.body, option_no, quotes, first_quote)), slots, reserved, lapses, at));
+  end loop;
+  return fits_at;
+end
+$$;
+comment on function preauth._ask_fits_at(preauth._ask, preauth._quote[], integer, preauth._route[], integer, preauth._slot[], bigint[], bigint[], preauth._lapse[], timestamptz) is
+  'The earliest instant at which a request or one of its alternatives fits if nothing else is spent; null if never.';

@@ -1,0 +1,7 @@
+create function preauth._thresholds(body jsonb) returns smallint[]
+language sql stable
+as $$
+  select coalesce(array_agg(t.threshold::smallint order by t.threshold::smallint), '{}')
+  from jsonb_array_elements_text(coalesce(nullif(body -> 'thresholds', 'null'), '[]')) as t (threshold)
+$$;
+comment on function preauth._thresholds(jsonb) is 'The thresholds of a well-formed budget, ascending; none unless it has some.';
