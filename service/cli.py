@@ -2,6 +2,7 @@
 
 import json
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -97,6 +98,49 @@ def verify() -> None:
     if found:
         sys.exit(1)
     click.echo("the ledger is consistent", err=True)
+
+
+@main.command()
+@click.option("--archive", "directory", required=True, type=click.Path(path_type=Path))
+@click.option("--months", type=click.IntRange(1, 1200), help="Move out what is older.")
+@click.option("--check", is_flag=True, help="Compare the files with what was moved out.")
+def retention(directory: Path, months: int | None, check: bool) -> None:
+    """Move settled and denied reservations into files, and keep what proves the windows."""
+    import psycopg
+
+    from service import retention as files
+    from service.store import database
+
+    if months is None and not check:
+        raise click.UsageError("say --months, or --check")
+    with database(Settings()) as dsn, psycopg.connect(dsn, autocommit=True) as connection:
+        if months is not None:
+            before = files.subtract_months(datetime.now(UTC), months)
+            moved = files.archive(connection, directory, before)
+            click.echo(f"moved {moved} reservations from before {before:%Y-%m-%d} out")
+        missing = files.check(connection, directory) if check else []
+    for line in missing:
+        click.echo(line)
+    if missing:
+        sys.exit(1)
+    if check:
+        click.echo("the archive holds all that was moved out", err=True)
+
+
+@main.command()
+@click.argument("account_id")
+@click.option("--reason", required=True, help="Kept in the change log.")
+def forget(account_id: str, reason: str) -> None:
+    """Give an account another name everywhere, drop what callers said of it, keep the sums."""
+    import psycopg
+
+    from service.store import call, database
+
+    with database(Settings()) as dsn, psycopg.connect(dsn) as connection:
+        found = call(
+            connection, "forget", account_id=account_id, reason=reason, actor="preauth forget"
+        )
+    click.echo(json.dumps(found))
 
 
 @main.command()

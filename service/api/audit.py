@@ -8,6 +8,7 @@ from service.api.audit_answers import (
     Changes,
     Decisions,
     Exceptions,
+    PricesInUse,
     Spend,
     StuckHolds,
     Timeline,
@@ -119,6 +120,7 @@ CHANGES = _asks(
         UNTIL,
     ),
 )
+PRICES = _asks("Which price tables priced how much", PricesInUse, *listing(SINCE, UNTIL, ACCOUNT))
 VERIFY = _asks("Whether the whole ledger adds up", Verification, FORMAT)
 
 
@@ -170,6 +172,12 @@ async def audit_changes(request: AnyRequest) -> Response[bytes]:
     return await reply(request, "changes")
 
 
+@get("/audit/prices", opt={"operation": PRICES})
+async def audit_prices(request: AnyRequest) -> Response[bytes]:
+    """By the time of the decision. since and until are required."""
+    return await reply(request, "prices")
+
+
 @get("/audit/verify", opt={"operation": VERIFY})
 async def audit_verify(request: AnyRequest) -> Response[bytes]:
     """Recomputes every window from its rows: takes as long as the ledger is large."""
@@ -178,5 +186,5 @@ async def audit_verify(request: AnyRequest) -> Response[bytes]:
 
 AUDITS = [
     audit_decisions, audit_timeline, audit_why_denied, audit_stuck, audit_exceptions, audit_spend,
-    audit_adjustments, audit_changes, audit_verify,
+    audit_adjustments, audit_changes, audit_prices, audit_verify,
 ]  # fmt: skip

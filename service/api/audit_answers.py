@@ -13,6 +13,7 @@ __all__ = [
     "Changes",
     "Decisions",
     "Exceptions",
+    "PricesInUse",
     "Spend",
     "StuckHolds",
     "Timeline",
@@ -214,6 +215,26 @@ class Mismatch(Answer):
     request_id: str | None
     expected: str | None
     actual: str | None
+
+
+class PricesUsed(Answer):
+    """A price table, and how much it priced."""
+
+    price_table_id: int
+    name: str
+    unit: str
+    effective_from: datetime
+    source: str | None
+    reservations: int
+    settled: Amount
+    first_used_at: datetime
+    last_used_at: datetime
+
+
+class PricesInUse(Page):
+    """Which price tables priced what was asked for."""
+
+    items: list[PricesUsed]
 
 
 class Verification(Answer):

@@ -14,6 +14,7 @@ create table preauth.reservation (
   closure jsonb,
   ceilings jsonb,
   price_table_ids bigint[],
+  archived_at timestamptz,
   constraint reservation_pkey primary key (request_id, account_id),
   constraint reservation_call_known check (call in ('reserve', 'charge')),
   constraint reservation_state_known check (state in (
@@ -43,3 +44,4 @@ comment on column preauth.reservation.denial is 'The denial with every figure th
 comment on column preauth.reservation.closure is 'How it ended (settlement or release), exactly as answered but for replayed; in overage_review {amounts} holds what was refused.';
 comment on column preauth.reservation.ceilings is '{unit: ceiling} where max_usage or usage was priced or counted; null where the body''s amounts are the ceilings.';
 comment on column preauth.reservation.price_table_ids is 'The price tables that priced it, usd_nano first; null when none did.';
+comment on column preauth.reservation.archived_at is 'When its content was moved to an archive; null while it is here. What is left keeps the key from being used again.';

@@ -3,7 +3,7 @@ language sql stable
 as $$
   select jsonb_strip_nulls(jsonb_build_object(
     'amounts', preauth._chosen_amounts(r), 'model', r.model, 'chosen_alternative', nullif(r.option_no, 0) - 1,
-    'denial', r.denial,
+    'price_table_ids', to_jsonb(r.price_table_ids), 'denial', r.denial,
     'lines', (
       select jsonb_agg(jsonb_build_object(
         'budget', b.name, 'scope', w.account_id, 'unit', b.unit, 'window', w.window_key, 'amount', l.amount, 'available', l.available_after) order by l.position)

@@ -24,6 +24,7 @@ as $$
     ('already_settled', 409, 'The reservation is settled'),
     ('already_released', 409, 'The reservation was released'),
     ('hold_lapsed', 409, 'The hold has lapsed'),
+    ('holds_open', 409, 'The account has open holds'),
     ('not_denied', 409, 'The reservation was authorized'),
     ('account_id_required', 409, 'The request_id names several reservations'),
     ('price_table_conflict', 409, 'A published price table never changes'),

@@ -21,6 +21,6 @@ as $$
     ('settlement_is_what_its_event_says', case when r.state = 'settled' then coalesce(s.amounts, '{}')::text else '' end,
       case when r.state = 'settled' then coalesce(r.closure -> 'amounts', '{}')::text else '' end)
   ) as c (check_name, expected, actual)
-  where c.expected <> c.actual
+  where c.expected <> c.actual and r.archived_at is null
 $$;
 comment on function preauth._verify_reservations() is 'Holds each reservation''s state against its lines and its one spend event; the mismatches.';

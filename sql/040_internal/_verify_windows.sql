@@ -19,10 +19,11 @@ as $$
   join preauth.budget as b on b.budget_id = w.budget_id
   left join lines as l on l.window_id = w.window_id
   left join corrections as k on k.window_id = w.window_id
+  left join preauth.window_checkpoint as p on p.window_id = w.window_id and p.account_id = w.account_id
   cross join lateral (values
     ('window_reserved_is_sum_of_held_lines', coalesce(l.held, 0)::text, w.reserved::text),
     ('window_settled_is_sum_of_settled_lines_and_adjustments',
-      case when w.slice_length is null then (coalesce(l.settled, 0) + coalesce(k.adjusted, 0))::text else w.settled::text end, w.settled::text),
+      case when w.slice_length is null then (coalesce(l.settled, 0) + coalesce(p.settled_amount, 0) + coalesce(k.adjusted, 0))::text else w.settled::text end, w.settled::text),
     ('window_limit_is_the_initial_one_or_the_last_change', coalesce(k.last_limit, to_jsonb(w.initial_limit_amount), 'null')::text, coalesce(to_jsonb(w.limit_amount), 'null')::text),
     ('window_overdraft_is_its_budgets', case when b.retired_at is null and w.ends_at > preauth._now() and not exists (
         select from preauth.account as a where a.account_id = w.account_id and a.plan_changes_at <= preauth._now()) then coalesce(preauth._overdraft(b)::text, 'null') end,

@@ -11,6 +11,7 @@ from tests.support.checks import assert_problem
 QUESTIONS = [
     "decisions", "timeline?request_id=r0", "why-denied?request_id=no", "stuck", "exceptions",
     "spend?since=2026-01-01T00:00:00Z&until=2036-01-01T00:00:00Z", "adjustments", "changes", "verify",
+    "prices?since=2026-01-01T00:00:00Z&until=2036-01-01T00:00:00Z",
 ]  # fmt: skip
 
 
