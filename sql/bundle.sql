@@ -485,6 +485,7 @@ create table preauth.reservation (
   closure jsonb,
   ceilings jsonb,
   price_table_ids bigint[],
+  archived_at timestamptz,
   constraint reservation_pkey primary key (request_id, account_id),
   constraint reservation_call_known check (call in ('reserve', 'charge')),
   constraint reservation_state_known check (state in (
@@ -514,6 +515,7 @@ comment on column preauth.reservation.denial is 'The denial with every figure th
 comment on column preauth.reservation.closure is 'How it ended (settlement or release), exactly as answered but for replayed; in overage_review {amounts} holds what was refused.';
 comment on column preauth.reservation.ceilings is '{unit: ceiling} where max_usage or usage was priced or counted; null where the body''s amounts are the ceilings.';
 comment on column preauth.reservation.price_table_ids is 'The price tables that priced it, usd_nano first; null when none did.';
+comment on column preauth.reservation.archived_at is 'When its content was moved to an archive; null while it is here. What is left keeps the key from being used again.';
 
 -- 030_tables/060_hold_line.sql
 -- No foreign key to the window: it costs 14 % on a hot row. preauth_api.verify() checks what it would.
@@ -606,6 +608,24 @@ comment on column preauth.correction.idempotency_key is 'The caller''s key, uniq
 comment on column preauth.correction.body is 'The request with its call: a second one with the same key must equal it.';
 comment on column preauth.correction.reply is 'What was answered.';
 comment on column preauth.correction.corrected_at is 'When.';
+
+-- 030_tables/075_window_checkpoint.sql
+create table preauth.window_checkpoint (
+  window_id bigint not null,
+  account_id text not null,
+  settled_amount bigint not null,
+  line_count bigint not null,
+  archived_until timestamptz not null,
+  constraint window_checkpoint_pkey primary key (window_id, account_id),
+  constraint window_checkpoint_counts_lines check (line_count > 0 and settled_amount >= 0)
+);
+alter table preauth.window_checkpoint enable row level security;
+comment on table preauth.window_checkpoint is 'What was moved out of a window to an archive: with the lines that are left it is what the window has settled.';
+comment on column preauth.window_checkpoint.window_id is 'The window.';
+comment on column preauth.window_checkpoint.account_id is 'The window''s account.';
+comment on column preauth.window_checkpoint.settled_amount is 'What the lines in the archive had settled, in the budget''s unit.';
+comment on column preauth.window_checkpoint.line_count is 'How many lines are in the archive.';
+comment on column preauth.window_checkpoint.archived_until is 'What was decided before this instant may be in the archive.';
 
 -- 030_tables/080_reservation_event.sql
 create table preauth.reservation_event (
@@ -1188,6 +1208,63 @@ as $$
 $$;
 comment on function preauth._applicable_budgets(text[], text, timestamptz) is
   'The budgets that a spend of the account at path[1] on a model must fit, in the order of checking: leaf account first, then each ancestor; a budget for one model before a budget for all. counter_id: the budget on whose windows it counts.';
+
+-- 040_internal/_archive.sql
+-- Documents first: what is deleted is in them. Checkpoints by window in the order of the locks.
+create function preauth._archive(chosen preauth.reservation[], before timestamptz, at timestamptz) returns table (place bigint, document text, cursor text)
+language plpgsql
+as $$
+declare
+  documents text[] := array(select preauth._archive_document(r) from unnest(chosen) with ordinality as c (request_id, account_id)
+                            join preauth.reservation as r using (request_id, account_id) order by c.ordinality);
+begin
+  return query
+    select c.ordinality, documents[c.ordinality], preauth._cursor(c.created_at, c.request_id, c.account_id)
+    from unnest(chosen) with ordinality as c;
+  insert into preauth.window_checkpoint (window_id, account_id, settled_amount, line_count, archived_until)
+  select w.window_id, w.account_id, sum(coalesce(l.settled_amount, 0)), count(*), before
+  from unnest(chosen) as c
+  join preauth.hold_line as l on l.request_id = c.request_id and l.account_id = c.account_id
+  join preauth.budget_window as w on w.window_id = l.window_id
+  group by w.window_id, w.account_id
+  order by w.window_id
+  on conflict (window_id, account_id) do update
+  set settled_amount = window_checkpoint.settled_amount + excluded.settled_amount, line_count = window_checkpoint.line_count + excluded.line_count,
+    archived_until = greatest(window_checkpoint.archived_until, excluded.archived_until);
+  delete from preauth.hold_line as l using unnest(chosen) as c where l.request_id = c.request_id and l.account_id = c.account_id;
+  delete from preauth.usage_event as u using unnest(chosen) as c where u.request_id = c.request_id and u.account_id = c.account_id and u.window_id is null;
+  delete from preauth.reservation_event as e using unnest(chosen) as c where e.request_id = c.request_id and e.account_id = c.account_id;
+  update preauth.reservation as r
+  set archived_at = at, body = jsonb_build_object('archived', encode(sha256(convert_to(documents[c.ordinality], 'UTF8')), 'hex')),
+    denial = case when r.denial is not null then jsonb_build_object('reason', r.denial -> 'reason') end,
+    closure = case when r.closure is not null then '{}'::jsonb end
+  from unnest(chosen) with ordinality as c
+  where r.request_id = c.request_id and r.account_id = c.account_id;
+end
+$$;
+comment on function preauth._archive(preauth.reservation[], timestamptz, timestamptz) is
+  'Takes locked reservations out of the ledger: a document each, a checkpoint for each window they settled in, and the row that keeps their key, with the SHA-256 of the document as its body.';
+
+-- 040_internal/_archive_document.sql
+create function preauth._archive_document(r preauth.reservation) returns text
+language sql stable
+as $$
+  select jsonb_build_object(
+    'reservation', to_jsonb(r),
+    'lines', (
+      select coalesce(jsonb_agg(to_jsonb(l) || jsonb_build_object('budget', b.name, 'unit', b.unit, 'window_key', w.window_key, 'window_account_id', w.account_id) order by l.position), '[]')
+      from preauth.hold_line as l
+      join preauth.budget_window as w on w.window_id = l.window_id
+      join preauth.budget as b on b.budget_id = w.budget_id
+      where l.request_id = r.request_id and l.account_id = r.account_id),
+    'usage_events', (
+      select coalesce(jsonb_agg(to_jsonb(u) order by u.event_id), '[]')
+      from preauth.usage_event as u where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null),
+    'reservation_events', (
+      select coalesce(jsonb_agg(to_jsonb(e) order by e.event_id), '[]')
+      from preauth.reservation_event as e where e.request_id = r.request_id and e.account_id = r.account_id))::text
+$$;
+comment on function preauth._archive_document(preauth.reservation) is 'A reservation with its lines and events, as it goes to an archive: one line of JSON.';
 
 -- 040_internal/_are_bounded.sql
 create function preauth._are_bounded(tariffs preauth._tariff[], usage jsonb, bounds jsonb) returns boolean
@@ -2241,7 +2318,7 @@ language sql stable
 as $$
   select jsonb_strip_nulls(jsonb_build_object(
     'amounts', preauth._chosen_amounts(r), 'model', r.model, 'chosen_alternative', nullif(r.option_no, 0) - 1,
-    'denial', r.denial,
+    'price_table_ids', to_jsonb(r.price_table_ids), 'denial', r.denial,
     'lines', (
       select jsonb_agg(jsonb_build_object(
         'budget', b.name, 'scope', w.account_id, 'unit', b.unit, 'window', w.window_key, 'amount', l.amount, 'available', l.available_after) order by l.position)
@@ -2708,6 +2785,41 @@ begin
 end
 $$;
 comment on function preauth._for_models(preauth._route[], text[]) is 'The routes, each with only the budgets that count its model.';
+
+-- 040_internal/_forget.sql
+create function preauth._forget(account_id text, pseudonym text) returns void
+language plpgsql
+as $$
+declare
+  statement text;
+begin
+  update preauth.reservation as r
+  set body = r.body - array['labels', 'session_id']
+  where r.account_id || '' = _forget.account_id and r.body ?| array['labels', 'session_id'];
+  update preauth.usage_event as u set provider_request_id = null
+  where u.account_id = _forget.account_id and u.provider_request_id is not null;
+  delete from preauth.route as r where _forget.account_id = any (r.path);
+  insert into preauth.account
+  select (jsonb_populate_record(a, jsonb_build_object('account_id', pseudonym, 'path', array_replace(a.path, _forget.account_id, pseudonym)))).*
+  from preauth.account as a where a.account_id = _forget.account_id;
+  update preauth.account as a
+  set path = array_replace(a.path, _forget.account_id, pseudonym), parent_id = case a.parent_id when _forget.account_id then pseudonym else a.parent_id end
+  where a.path @> array[_forget.account_id] and a.account_id <> _forget.account_id;
+  for statement in select * from preauth._rename_statements() loop
+    execute statement using _forget.account_id, pseudonym;
+  end loop;
+  update preauth.change_log as c
+  set subject_id = preauth._renamed_subject(c.subject_id, _forget.account_id, pseudonym)
+  where preauth._renamed_subject(c.subject_id, _forget.account_id, pseudonym) is not null
+    and c.subject not in ('plan', 'price_table', 'api_key')
+    and not exists (
+      select from preauth.account as a
+      where starts_with(a.account_id, _forget.account_id || '/')
+        and (c.subject_id = a.account_id or preauth._renamed_subject(c.subject_id, a.account_id, '') is not null));
+  delete from preauth.account as a where a.account_id = _forget.account_id;
+end
+$$;
+comment on function preauth._forget(text, text) is 'Gives an account another name everywhere. Its windows are locked, and it holds nothing.';
 
 -- 040_internal/_fresh_authorization.sql
 create function preauth._fresh_authorization(
@@ -4018,7 +4130,7 @@ begin
       m.depth, bounds.window_key, bounds.starts_at, bounds.ends_at, m.zone,
       o.limit_amount, o.limit_amount, preauth._overdraft(budgets[m.place]), o.settled, o.rolled_over, o.raised, o.raised_until,
       preauth._slice_length(budgets[m.place].window_policy), (budgets[m.place].window_policy ->> 'slices')::integer,
-      preauth._alert_level(o.limit_amount, budgets[m.place].thresholds[1])
+      preauth._alert_level(o.limit_amount, (select c.thresholds[1] from preauth.budget as c where c.budget_id = m.counter_id))
     from unnest(depths, scopes, zones, counter_ids) with ordinality as m (depth, scope, zone, counter_id, place)
     cross join lateral preauth._next_window(m.scope, m.counter_id, budgets[m.place].window_policy, m.zone, at) as bounds
     cross join lateral preauth._opening(m.scope, m.counter_id, budgets[m.place], m.zone, bounds.starts_at, bounds.ends_at, at) as o
@@ -4087,6 +4199,20 @@ begin
 end
 $$;
 comment on function preauth._mark_unknown(preauth._ask, timestamptz) is 'The provider may or may not have billed: the hold is kept, leases included, until it is settled or resolved.';
+
+-- 040_internal/_may_archive.sql
+create function preauth._may_archive(r preauth.reservation, before timestamptz) returns boolean
+language sql stable
+as $$
+  select r.state = 'denied' or exists (
+    select from preauth.usage_event as u
+    where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null and u.occurred_at < before
+      and not exists (
+        select from preauth.hold_line as l
+        join preauth.budget_window as w on w.window_id = l.window_id
+        where l.request_id = r.request_id and l.account_id = r.account_id and u.occurred_at + w.slice_length * (w.slice_count + 1) > preauth._now()))
+$$;
+comment on function preauth._may_archive(preauth.reservation, timestamptz) is 'Whether all of it is from before an instant, and has aged out of the rolling windows that count it.';
 
 -- 040_internal/_may_ask.sql
 create function preauth._may_ask(asks preauth._ask[], n integer) returns boolean
@@ -5015,6 +5141,7 @@ as $$
     ('already_settled', 409, 'The reservation is settled'),
     ('already_released', 409, 'The reservation was released'),
     ('hold_lapsed', 409, 'The hold has lapsed'),
+    ('holds_open', 409, 'The account has open holds'),
     ('not_denied', 409, 'The reservation was authorized'),
     ('account_id_required', 409, 'The request_id names several reservations'),
     ('price_table_conflict', 409, 'A published price table never changes'),
@@ -5681,6 +5808,62 @@ as $$
   end
 $$;
 comment on function preauth._release_verdict(text, preauth.reservation, timestamptz) is 'release, replay, or the code of a refusal.';
+
+-- 040_internal/_rename_statements.sql
+-- From the catalog, so that no table that comes later is left out: tests/sql/forget holds each text column to what is known of it.
+create function preauth._rename_statements() returns setof text
+language sql stable
+as $$
+  select format('update preauth.%I set %s where %s', c.relname,
+    string_agg(format(k.assignment, a.attname), ', ' order by a.attnum), string_agg(format(k.condition, a.attname), ' or ' order by a.attnum))
+  from pg_catalog.pg_class as c
+  join pg_catalog.pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+  cross join lateral (
+    select '%1$I = case %1$I when $1 then $2 else %1$I end' as assignment, '%1$I = $1' as condition where a.atttypid = 'text'::regtype and a.attname in ('account_id', 'parent_id', 'scope')
+    union all
+    select '%1$I = array_replace(%1$I, $1, $2)', '$1 = any (%1$I)' where a.atttypid = 'text[]'::regtype and a.attname = 'path'
+    union all
+    select '%1$I = preauth._renamed(%1$I, $1, $2)', 'strpos(%1$I::text, $1) > 0' where a.atttypid = 'jsonb'::regtype
+  ) as k
+  where c.relnamespace = 'preauth'::regnamespace and c.relkind in ('r', 'p') and c.relname not in ('account', 'route', 'plan', 'price_table')
+  group by c.relname
+  order by c.relname
+$$;
+comment on function preauth._rename_statements() is
+  'Updates that give an account another name ($1 to $2) wherever a table names it, but for the account''s own row, what is worked out from it, and what names none.';
+
+-- 040_internal/_renamed.sql
+-- By key, not by value alone: an account may be called tokens, or as a plan is.
+create function preauth._renamed(value jsonb, before text, after text, key text default '') returns jsonb
+language plpgsql immutable
+as $$
+begin
+  if value is null or strpos(value::text, before) = 0 then
+    return value;
+  end if;
+  return case jsonb_typeof(value)
+    when 'string' then case when value #>> '{}' = before and key in ('account_id', 'parent_id', 'scope', 'path') then to_jsonb(after) else value end
+    when 'array' then (
+      select jsonb_agg(preauth._renamed(a.value, before, after, key) order by a.ordinality) from jsonb_array_elements(value) with ordinality as a)
+    when 'object' then (select jsonb_object_agg(o.key, preauth._renamed(o.value, before, after, o.key)) from jsonb_each(value) as o)
+    else value
+  end;
+end
+$$;
+comment on function preauth._renamed(jsonb, text, text, text) is 'A JSON value in which the account before is called after, wherever a member says that it names an account. key: of the member that it is the value of.';
+
+-- 040_internal/_renamed_subject.sql
+create function preauth._renamed_subject(subject_id text, before text, after text) returns text
+language sql stable
+as $$
+  select case
+    when subject_id = before then after
+    when starts_with(subject_id, 'account:' || before || '/') then 'account:' || after || substr(subject_id, length('account:' || before) + 1)
+    else after || substr(subject_id, length(before) + 1)
+  end
+  where subject_id = before or starts_with(subject_id, before || '/') or starts_with(subject_id, 'account:' || before || '/')
+$$;
+comment on function preauth._renamed_subject(text, text, text) is 'What a change was about, with the account before called after: its id, or one that begins with it; null where it names another.';
 
 -- 040_internal/_renumbered.sql
 create function preauth._renumbered(answer preauth._answer, n integer) returns preauth._answer
@@ -7094,7 +7277,7 @@ as $$
     ('settlement_is_what_its_event_says', case when r.state = 'settled' then coalesce(s.amounts, '{}')::text else '' end,
       case when r.state = 'settled' then coalesce(r.closure -> 'amounts', '{}')::text else '' end)
   ) as c (check_name, expected, actual)
-  where c.expected <> c.actual
+  where c.expected <> c.actual and r.archived_at is null
 $$;
 comment on function preauth._verify_reservations() is 'Holds each reservation''s state against its lines and its one spend event; the mismatches.';
 
@@ -7177,10 +7360,11 @@ as $$
   join preauth.budget as b on b.budget_id = w.budget_id
   left join lines as l on l.window_id = w.window_id
   left join corrections as k on k.window_id = w.window_id
+  left join preauth.window_checkpoint as p on p.window_id = w.window_id and p.account_id = w.account_id
   cross join lateral (values
     ('window_reserved_is_sum_of_held_lines', coalesce(l.held, 0)::text, w.reserved::text),
     ('window_settled_is_sum_of_settled_lines_and_adjustments',
-      case when w.slice_length is null then (coalesce(l.settled, 0) + coalesce(k.adjusted, 0))::text else w.settled::text end, w.settled::text),
+      case when w.slice_length is null then (coalesce(l.settled, 0) + coalesce(p.settled_amount, 0) + coalesce(k.adjusted, 0))::text else w.settled::text end, w.settled::text),
     ('window_limit_is_the_initial_one_or_the_last_change', coalesce(k.last_limit, to_jsonb(w.initial_limit_amount), 'null')::text, coalesce(to_jsonb(w.limit_amount), 'null')::text),
     ('window_overdraft_is_its_budgets', case when b.retired_at is null and w.ends_at > preauth._now() and not exists (
         select from preauth.account as a where a.account_id = w.account_id and a.plan_changes_at <= preauth._now()) then coalesce(preauth._overdraft(b)::text, 'null') end,
@@ -7313,7 +7497,8 @@ language sql stable
 as $$
   select case when w.window_id is not null then jsonb_build_object(
     'window_id', w.window_id, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at), 'time_zone', w.time_zone,
-    'limit', w.limit_amount, 'settled', w.settled, 'reserved', w.reserved, 'available', w.limit_amount - w.settled - w.reserved) end
+    'limit', w.limit_amount, 'settled', s.settled, 'reserved', w.reserved, 'available', w.limit_amount - s.settled - w.reserved) end
+  from preauth._settled_at(w, preauth._now()) as s (settled)
 $$;
 comment on function preauth._window_now(preauth.budget_window) is 'A window with its figures as they are, in its budget''s unit; null for none.';
 
@@ -7750,6 +7935,42 @@ $$;
 comment on function preauth_api.apply_due(integer) is
   'Writes down what time has changed of plans and raises, which decisions and balances heed without it: at most max_count accounts, or else windows. Any number of workers may call it: they take turns. Returns how many; call again until that is 0.';
 
+-- 050_api/archive.sql
+create function preauth_api.archive(before timestamptz, max_count integer default 1000, after text default null) returns table (document text, cursor text)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+as $$
+declare
+  from_here record := preauth._read_cursor(coalesce(after, '-infinity~~'));
+  chosen preauth.reservation[];
+  at timestamptz := preauth._now();
+begin
+  if before is null or before > at or max_count not between 1 and 10000 or from_here.at is null then
+    perform preauth._raise('PA001', 'before must be in the past, max_count from 1 to 10000, after a cursor');
+  end if;
+  chosen := array(
+    select r from preauth.reservation as r
+    where r.created_at >= from_here.at and (r.created_at, r.request_id, r.account_id) > (from_here.at, from_here.first_key, from_here.second_key)
+      and r.created_at < before and r.state in ('settled', 'denied') and r.archived_at is null and preauth._may_archive(r, before)
+    order by r.created_at, r.request_id, r.account_id
+    limit max_count
+    for no key update skip locked);
+  return query select d.document, d.cursor from preauth._archive(chosen, before, at) as d order by d.place;
+end
+$$;
+comment on function preauth_api.archive(timestamptz, integer, text) is
+  'Moves up to max_count settled or denied reservations from before an instant out of the ledger, the oldest first: returns each as one JSON document with its lines and events, to be written where it is kept before the transaction is committed, and keeps what proves the windows and the key. after: the last cursor, to go on. Raises PA001 for a before in the future.';
+
+-- 050_api/archive_figures.sql
+create function preauth_api.archive_figures() returns table (window_id bigint, settled_amount bigint, line_count bigint)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query select p.window_id, p.settled_amount, p.line_count from preauth.window_checkpoint as p order by p.window_id;
+end
+$$;
+comment on function preauth_api.archive_figures() is 'What the archive must hold for each window, in its budget''s unit: preauth retention --check compares.';
+
 -- 050_api/audit_adjustments.sql
 create function preauth_api.audit_adjustments(
   account_id text default null,
@@ -7918,6 +8139,50 @@ end
 $$;
 comment on function preauth_api.audit_exceptions(text, text, timestamptz, timestamptz, integer, text) is
   'Spend that was not as authorized, newest first: above its hold (kind overage), after its hold was gone (late), or without a decision (recorded). since <= time < until. Amounts in their units. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+
+-- 050_api/audit_prices.sql
+create function preauth_api.audit_prices(
+  since timestamptz default null,
+  until timestamptz default null,
+  account_id text default null,
+  max_count integer default 100,
+  cursor text default null)
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+as $$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor, true) || preauth._spend_errors(since, until, '{}', null, 'UTC');
+  at timestamptz := preauth._now();
+  skipped bigint;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select coalesce(nullif(c.first_key, '')::bigint, 0) into skipped from preauth._read_cursor(cursor) as c;
+  return preauth._answered(preauth._page(array_agg(s.item order by s.place), array_agg(preauth._cursor(at, s.place::text, '') order by s.place), max_count))
+  from (
+    select row_number() over (order by p.price_table_id) as place,
+      jsonb_build_object('price_table_id', p.price_table_id, 'name', p.name, 'unit', p.unit, 'effective_from', preauth._time(p.effective_from), 'source', p.source,
+        'reservations', u.reservations, 'settled', u.settled, 'first_used_at', preauth._time(u.first_used_at), 'last_used_at', preauth._time(u.last_used_at)) as item
+    from (
+      select t.price_table_id, count(*) as reservations, min(r.created_at) as first_used_at, max(r.created_at) as last_used_at,
+        coalesce(sum((r.closure -> 'amounts' ->> x.unit)::bigint), 0) as settled
+      from preauth.reservation as r
+      cross join lateral unnest(r.price_table_ids) as t (price_table_id)
+      join preauth.price_table as x on x.price_table_id = t.price_table_id
+      where r.created_at >= since and r.created_at < until and (audit_prices.account_id is null or r.account_id || '' = audit_prices.account_id)
+      group by t.price_table_id
+    ) as u
+    join preauth.price_table as p on p.price_table_id = u.price_table_id
+    order by place
+    offset skipped
+    limit max_count + 1
+  ) as s;
+end
+$$;
+comment on function preauth_api.audit_prices(timestamptz, timestamptz, text, integer, text) is
+  'Which price tables priced the reservations of since <= time < until: how many each, and what they settled, in the table''s unit. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
 
 -- 050_api/audit_spend.sql
 create function preauth_api.audit_spend(
@@ -8269,6 +8534,36 @@ end
 $$;
 comment on function preauth_api.extend_many(jsonb, text[], text[]) is
   'Many extend calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
+
+-- 050_api/forget.sql
+create function preauth_api.forget(account_id text, reason text default null, actor text default null) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  pseudonym text := 'forgotten:' || replace(gen_random_uuid()::text, '-', '');
+  held bigint;
+begin
+  if not coalesce(preauth._is_line(to_jsonb(reason), 256), false) then
+    return preauth._answered(preauth._malformed(preauth._error('reason', 'must be a string of 1 to 256 characters, none of them a control character')));
+  end if;
+  perform preauth._lock_configuration();
+  lock table preauth.account in share row exclusive mode;
+  perform from preauth._lock_windows(array(select w.window_id from preauth.budget_window as w where w.account_id = forget.account_id));
+  if not exists (select from preauth.account as a where a.account_id = forget.account_id) then
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', account_id)));
+  end if;
+  select count(*) into held from preauth.reservation as r
+  where r.account_id || '' = forget.account_id and r.state not in ('settled', 'released', 'lapsed', 'denied');
+  if held > 0 then
+    return preauth._answered(preauth._problem('holds_open', format('Account %s has %s open holds: settle, release or resolve them first.', account_id, held)));
+  end if;
+  perform preauth._forget(account_id, pseudonym);
+  perform preauth._log_change(actor, 'account', pseudonym, null, '{"forgotten": true}', reason);
+  return preauth._answered(jsonb_build_object('account_id', pseudonym, 'forgotten', true));
+end
+$$;
+comment on function preauth_api.forget(text, text, text) is
+  'Gives an account another name in every table and drops what callers said of it (labels, session and provider ids); amounts, times and request ids stay, so all sums do. It cannot be undone, and nobody can tell the new name from the old. 409 holds_open while it holds something.';
 
 -- 050_api/key_by_hash.sql
 create function preauth_api.key_by_hash(key_hash bytea) returns jsonb
@@ -8925,10 +9220,10 @@ select
   w.limit_amount, w.settled, w.reserved, w.limit_amount - w.settled - w.reserved as available
 from preauth.budget_window as w
 join preauth.budget as b on b.budget_id = w.budget_id;
-comment on view preauth_api.windows is 'Every budget window there has been, with its figures in the budget''s unit. Leases that have lapsed count in reserved until they are given back.';
+comment on view preauth_api.windows is 'Every budget window there has been, with its figures in the budget''s unit. Leases that have lapsed count in reserved until they are given back, and a rolling window''s settled is as of its last movement.';
 
 -- 090_grants.sql
 select preauth._lock_down();
 
-insert into preauth.alembic_version (version_num) values ('0008');
+insert into preauth.alembic_version (version_num) values ('0007');
 commit;
