@@ -9225,5 +9225,5 @@ comment on view preauth_api.windows is 'Every budget window there has been, with
 -- 090_grants.sql
 select preauth._lock_down();
 
-insert into preauth.alembic_version (version_num) values ('0007');
+insert into preauth.alembic_version (version_num) values ('0008');
 commit;

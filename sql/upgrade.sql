@@ -11354,4 +11354,909 @@ $revision_0007$;
   end if;
 end
 $upgrade$;
+
+do $upgrade$
+begin
+  if (select v.version_num from preauth.alembic_version as v) = '0007' then
+    execute $revision_0008$
+-- what is old moves out
+
+alter type preauth._tariff add attribute plain jsonb;
+
+drop function preauth_api.rerate(wrong_table bigint, right_table bigint, since timestamp with time zone, until timestamp with time zone, confirm boolean, reason text, actor text);
+
+drop function preauth_api.publish_price_table(body jsonb, actor text);
+
+drop function preauth._tariffs_from(rows preauth.price_table[], at timestamp with time zone);
+
+create table preauth.window_checkpoint ();
+
+alter table preauth.window_checkpoint add column window_id bigint not null;
+
+alter table preauth.window_checkpoint add column account_id text not null;
+
+alter table preauth.window_checkpoint add column settled_amount bigint not null;
+
+alter table preauth.window_checkpoint add column line_count bigint not null;
+
+alter table preauth.window_checkpoint add column archived_until timestamp with time zone not null;
+
+alter table preauth.price_table add column plain jsonb;
+
+alter table preauth.reservation add column archived_at timestamp with time zone;
+
+CREATE OR REPLACE FUNCTION preauth._archive(chosen preauth.reservation[], before timestamp with time zone, at timestamp with time zone)
+ RETURNS TABLE(place bigint, document text, cursor text)
+ LANGUAGE plpgsql
+AS $function$
+declare
+  documents text[] := array(select preauth._archive_document(r) from unnest(chosen) with ordinality as c (request_id, account_id)
+                            join preauth.reservation as r using (request_id, account_id) order by c.ordinality);
+begin
+  return query
+    select c.ordinality, documents[c.ordinality], preauth._cursor(c.created_at, c.request_id, c.account_id)
+    from unnest(chosen) with ordinality as c;
+  insert into preauth.window_checkpoint (window_id, account_id, settled_amount, line_count, archived_until)
+  select w.window_id, w.account_id, sum(coalesce(l.settled_amount, 0)), count(*), before
+  from unnest(chosen) as c
+  join preauth.hold_line as l on l.request_id = c.request_id and l.account_id = c.account_id
+  join preauth.budget_window as w on w.window_id = l.window_id
+  group by w.window_id, w.account_id
+  order by w.window_id
+  on conflict (window_id, account_id) do update
+  set settled_amount = window_checkpoint.settled_amount + excluded.settled_amount, line_count = window_checkpoint.line_count + excluded.line_count,
+    archived_until = greatest(window_checkpoint.archived_until, excluded.archived_until);
+  delete from preauth.hold_line as l using unnest(chosen) as c where l.request_id = c.request_id and l.account_id = c.account_id;
+  delete from preauth.usage_event as u using unnest(chosen) as c where u.request_id = c.request_id and u.account_id = c.account_id and u.window_id is null;
+  delete from preauth.reservation_event as e using unnest(chosen) as c where e.request_id = c.request_id and e.account_id = c.account_id;
+  update preauth.reservation as r
+  set archived_at = at, body = jsonb_build_object('archived', encode(sha256(convert_to(documents[c.ordinality], 'UTF8')), 'hex')),
+    denial = case when r.denial is not null then jsonb_build_object('reason', r.denial -> 'reason') end,
+    closure = case when r.closure is not null then '{}'::jsonb end
+  from unnest(chosen) with ordinality as c
+  where r.request_id = c.request_id and r.account_id = c.account_id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._archive_document(r preauth.reservation)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object(
+    'reservation', to_jsonb(r),
+    'lines', (
+      select coalesce(jsonb_agg(to_jsonb(l) || jsonb_build_object('budget', b.name, 'unit', b.unit, 'window_key', w.window_key, 'window_account_id', w.account_id) order by l.position), '[]')
+      from preauth.hold_line as l
+      join preauth.budget_window as w on w.window_id = l.window_id
+      join preauth.budget as b on b.budget_id = w.budget_id
+      where l.request_id = r.request_id and l.account_id = r.account_id),
+    'usage_events', (
+      select coalesce(jsonb_agg(to_jsonb(u) order by u.event_id), '[]')
+      from preauth.usage_event as u where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null),
+    'reservation_events', (
+      select coalesce(jsonb_agg(to_jsonb(e) order by e.event_id), '[]')
+      from preauth.reservation_event as e where e.request_id = r.request_id and e.account_id = r.account_id))::text
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._decision_detail(r preauth.reservation)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_strip_nulls(jsonb_build_object(
+    'amounts', preauth._chosen_amounts(r), 'model', r.model, 'chosen_alternative', nullif(r.option_no, 0) - 1,
+    'price_table_ids', to_jsonb(r.price_table_ids), 'denial', r.denial,
+    'lines', (
+      select jsonb_agg(jsonb_build_object(
+        'budget', b.name, 'scope', w.account_id, 'unit', b.unit, 'window', w.window_key, 'amount', l.amount, 'available', l.available_after) order by l.position)
+      from preauth.hold_line as l
+      join preauth.budget_window as w on w.window_id = l.window_id
+      join preauth.budget as b on b.budget_id = w.budget_id
+      where l.request_id = r.request_id and l.account_id = r.account_id)))
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._forget(account_id text, pseudonym text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  statement text;
+begin
+  update preauth.reservation as r
+  set body = r.body - array['labels', 'session_id']
+  where r.account_id || '' = _forget.account_id and r.body ?| array['labels', 'session_id'];
+  update preauth.usage_event as u set provider_request_id = null
+  where u.account_id = _forget.account_id and u.provider_request_id is not null;
+  delete from preauth.route as r where _forget.account_id = any (r.path);
+  insert into preauth.account
+  select (jsonb_populate_record(a, jsonb_build_object('account_id', pseudonym, 'path', array_replace(a.path, _forget.account_id, pseudonym)))).*
+  from preauth.account as a where a.account_id = _forget.account_id;
+  update preauth.account as a
+  set path = array_replace(a.path, _forget.account_id, pseudonym), parent_id = case a.parent_id when _forget.account_id then pseudonym else a.parent_id end
+  where a.path @> array[_forget.account_id] and a.account_id <> _forget.account_id;
+  for statement in select * from preauth._rename_statements() loop
+    execute statement using _forget.account_id, pseudonym;
+  end loop;
+  update preauth.change_log as c
+  set subject_id = preauth._renamed_subject(c.subject_id, _forget.account_id, pseudonym)
+  where preauth._renamed_subject(c.subject_id, _forget.account_id, pseudonym) is not null
+    and c.subject not in ('plan', 'price_table', 'api_key')
+    and not exists (
+      select from preauth.account as a
+      where starts_with(a.account_id, _forget.account_id || '/')
+        and (c.subject_id = a.account_id or preauth._renamed_subject(c.subject_id, a.account_id, '') is not null));
+  delete from preauth.account as a where a.account_id = _forget.account_id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._insert_price_table(body jsonb, name text, unit text, effective_from timestamp with time zone, tiers jsonb, actor text)
+ RETURNS preauth.price_table
+ LANGUAGE sql
+AS $function$
+  with scale as materialized (
+    select preauth._scale_of(tiers) as scale
+  ), numerators as materialized (
+    select n.* from scale as s cross join lateral preauth._numerators_of(tiers, unit, s.scale) as n
+  ), rows as (
+    select n.tier,
+      array_agg(n.dimension order by preauth._dimension_rank(n.dimension), n.dimension) as dimensions,
+      array_agg(n.rate order by preauth._dimension_rank(n.dimension), n.dimension) as rates,
+      array_agg(n.bound order by preauth._dimension_rank(n.dimension), n.dimension) as bounds
+    from numerators as n group by n.tier
+  )
+  insert into preauth.price_table
+    (name, model, variant, unit, effective_from, tiers, scale, dimensions, thresholds, rates, bounds, required, plain, source, published_at, published_by)
+  select name, body ->> 'model', body ->> 'variant', unit, effective_from, tiers, (select s.scale from scale as s),
+    (select r.dimensions from rows as r where r.tier = 1),
+    array(select (t.tier ->> 'above_input_tokens')::bigint from jsonb_array_elements(tiers) with ordinality as t (tier, place) order by t.place),
+    (select array_agg(r.rates order by r.tier) from rows as r), (select array_agg(r.bounds order by r.tier) from rows as r),
+    preauth._required_of(tiers),
+    case when unit = 'usd_nano' and jsonb_array_length(tiers) = 1 and not tiers -> 0 -> 'rates' ? 'requests'
+      then (select jsonb_object_agg(n.dimension, trim_scale(n.bound)) from numerators as n) end,
+    body ->> 'source', preauth._now(), coalesce(actor, session_user)
+  returning price_table.*
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_plain_request(body jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select not body ?| array['amounts', 'usage', 'alternatives'] $function$;
+
+CREATE OR REPLACE FUNCTION preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  overspent bigint[];
+begin
+  with made as (
+    insert into preauth.budget_window
+      (account_id, budget_id, ordinal, depth, window_key, starts_at, ends_at, time_zone,
+       initial_limit_amount, limit_amount, overdraft_amount, settled, rolled_over, raised, raised_until, slice_length, slice_count, alert_at)
+    select m.scope, m.counter_id,
+      1 + coalesce((select max(p.ordinal) from preauth.budget_window as p where p.account_id = m.scope and p.budget_id = m.counter_id), 0),
+      m.depth, bounds.window_key, bounds.starts_at, bounds.ends_at, m.zone,
+      o.limit_amount, o.limit_amount, preauth._overdraft(budgets[m.place]), o.settled, o.rolled_over, o.raised, o.raised_until,
+      preauth._slice_length(budgets[m.place].window_policy), (budgets[m.place].window_policy ->> 'slices')::integer,
+      preauth._alert_level(o.limit_amount, (select c.thresholds[1] from preauth.budget as c where c.budget_id = m.counter_id))
+    from unnest(depths, scopes, zones, counter_ids) with ordinality as m (depth, scope, zone, counter_id, place)
+    cross join lateral preauth._next_window(m.scope, m.counter_id, budgets[m.place].window_policy, m.zone, at) as bounds
+    cross join lateral preauth._opening(m.scope, m.counter_id, budgets[m.place], m.zone, bounds.starts_at, bounds.ends_at, at) as o
+    where not exists (select from preauth._current_window(m.scope, m.counter_id, at))
+    order by m.place
+    on conflict do nothing
+    returning *
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select w.account_id, 'rollover:' || w.window_id, 'adjustment', w.window_id, jsonb_build_object(b.unit, w.settled), at, 'rollover',
+      'spent above the limit of the window before'
+    from made as w
+    join preauth.budget as b on b.budget_id = w.budget_id
+    where w.settled <> 0
+    returning window_id
+  )
+  select array_agg(n.window_id) into overspent from noted as n;
+  perform preauth._raise_alerts(overspent, at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._may_archive(r preauth.reservation, before timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select r.state = 'denied' or exists (
+    select from preauth.usage_event as u
+    where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null and u.occurred_at < before
+      and not exists (
+        select from preauth.hold_line as l
+        join preauth.budget_window as w on w.window_id = l.window_id
+        where l.request_id = r.request_id and l.account_id = r.account_id and u.occurred_at + w.slice_length * (w.slice_count + 1) > preauth._now()))
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._only_tariff(tariffs preauth._tariff[], model text)
+ RETURNS preauth._tariff
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  found_one preauth._tariff;
+begin
+  for t in 1 .. cardinality(tariffs) loop
+    if tariffs[t].name = model then
+      if found_one.name is not null then
+        return null;
+      end if;
+      found_one := tariffs[t];
+    end if;
+  end loop;
+  return found_one;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._option_quote(body jsonb, option_no integer, tariffs preauth._tariff[])
+ RETURNS preauth._quote
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  counts jsonb := preauth._option_counts(body, option_no);
+  model text := preauth._option_model(body, option_no);
+begin
+  return case
+    when counts is null then row(preauth._option_amounts(body, option_no), null, '{}')::preauth._quote
+    else preauth._quote(case when model is not null then tariffs else array[]::preauth._tariff[] end, model, counts, not body ? 'usage', preauth._option_amounts(body, option_no))
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._plain_amount(tariff preauth._tariff, counts jsonb)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case
+    when tariff.plain is null or not (counts ?& tariff.required
+      or counts ?| array['output_tokens', 'completion_tokens'] and counts ?| array['input_tokens', 'prompt_tokens']
+        and tariff.required <@ array['input_tokens', 'output_tokens']) then null
+    else div(preauth._plain_total(counts, tariff.plain) + tariff.scale - 1, tariff.scale)
+  end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._plain_tokens(counts jsonb)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select coalesce((counts -> 'input_tokens')::numeric, 0) + coalesce((counts -> 'output_tokens')::numeric, 0)
+    + coalesce((counts -> 'prompt_tokens')::numeric, 0) + coalesce((counts -> 'completion_tokens')::numeric, 0)
+    + coalesce((counts -> 'cached_input_tokens')::numeric, 0) + coalesce((counts -> 'reasoning_tokens')::numeric, 0)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._plain_total(counts jsonb, rates jsonb)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case when counts - array['input_tokens', 'output_tokens', 'prompt_tokens', 'completion_tokens', 'cached_input_tokens', 'reasoning_tokens'] = '{}' then
+    case when counts ? 'input_tokens' then (counts -> 'input_tokens')::numeric * (rates -> 'input_tokens')::numeric else 0 end
+    + case when counts ? 'output_tokens' then (counts -> 'output_tokens')::numeric * (rates -> 'output_tokens')::numeric else 0 end
+    + case when counts ? 'prompt_tokens' then (counts -> 'prompt_tokens')::numeric * (rates -> 'prompt_tokens')::numeric else 0 end
+    + case when counts ? 'completion_tokens' then (counts -> 'completion_tokens')::numeric * (rates -> 'completion_tokens')::numeric else 0 end
+    + case when counts ? 'cached_input_tokens' then (counts -> 'cached_input_tokens')::numeric * (rates -> 'cached_input_tokens')::numeric else 0 end
+    + case when counts ? 'reasoning_tokens' then (counts -> 'reasoning_tokens')::numeric * (rates -> 'reasoning_tokens')::numeric else 0 end
+  end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._priced_items(asks preauth._ask[], OUT items integer[], OUT models text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  items := array[]::integer[];
+  models := array[]::text[];
+  for n in 1 .. cardinality(asks) loop
+    if preauth._is_priced(asks[n].body) then
+      items := items || n;
+      for k in 0 .. preauth._last_option(asks[n].body) loop
+        if preauth._option_model(asks[n].body, k) <> all (models) then
+          models := models || preauth._option_model(asks[n].body, k);
+        end if;
+      end loop;
+    end if;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._problem(code text, detail text, more jsonb DEFAULT '{}'::jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object(
+    'type', 'https://preauth.dev/problems/' || code,
+    'title', k.title,
+    'status', k.status,
+    'detail', detail) || more
+  from (values
+    ('malformed', 400, 'The request is malformed'),
+    ('forbidden', 403, 'This key may not do that'),
+    ('reservation_unknown', 404, 'No such reservation'),
+    ('account_unknown', 404, 'No such account'),
+    ('plan_unknown', 404, 'No such plan'),
+    ('budget_unknown', 404, 'No such budget'),
+    ('key_unknown', 404, 'No such key'),
+    ('price_table_unknown', 404, 'No such price table'),
+    ('window_unknown', 404, 'No such window'),
+    ('raise_unknown', 404, 'No such raise'),
+    ('request_id_conflict', 409, 'The request_id was used for another request'),
+    ('settlement_conflict', 409, 'It was settled with other usage'),
+    ('settlement_exceeds_hold', 409, 'The usage exceeds the hold'),
+    ('not_authorized', 409, 'The reservation was denied'),
+    ('already_settled', 409, 'The reservation is settled'),
+    ('already_released', 409, 'The reservation was released'),
+    ('hold_lapsed', 409, 'The hold has lapsed'),
+    ('holds_open', 409, 'The account has open holds'),
+    ('not_denied', 409, 'The reservation was authorized'),
+    ('account_id_required', 409, 'The request_id names several reservations'),
+    ('price_table_conflict', 409, 'A published price table never changes'),
+    ('price_missing', 422, 'The model has no price'),
+    ('dimension_unpriced', 422, 'A dimension has no price'),
+    ('dimension_unbounded', 422, 'A dimension has no bound'),
+    ('amount_missing', 422, 'An amount is missing'),
+    ('amount_out_of_range', 422, 'The window cannot count that far'),
+    ('reference_unknown', 422, 'The request names something that does not exist'),
+    ('parent_cycle', 422, 'An account cannot be below itself'),
+    ('account_too_deep', 422, 'The account tree is too deep')
+  ) as k (code, status, title)
+  where k.code = _problem.code
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._quotes(asks preauth._ask[], OUT quotes preauth._quote[], OUT quote_of integer[])
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  n integer;
+  wanted record;
+  tariffs preauth._tariff[];
+  tariff preauth._tariff;
+  counts jsonb;
+  amount numeric;
+begin
+  quotes := array[]::preauth._quote[];
+  quote_of := array[]::integer[];
+  wanted := preauth._priced_items(asks);
+  if cardinality(wanted.items) = 0 then
+    return;
+  end if;
+  tariffs := preauth._tariffs(wanted.models, preauth._now());
+  quote_of := array_fill(null::integer, array[cardinality(asks)]);
+  foreach n in array wanted.items loop
+    quote_of[n] := cardinality(quotes) + 1;
+    if asks[n].body ->> 'model' is distinct from tariff.name then
+      tariff := preauth._only_tariff(tariffs, asks[n].body ->> 'model');
+    end if;
+    counts := case when preauth._is_plain_request(asks[n].body) then asks[n].body -> 'max_usage' end;
+    amount := preauth._plain_amount(tariff, counts);
+    if amount <= 9007199254740991 then
+      quotes := quotes || row(jsonb_build_object('tokens', preauth._plain_tokens(counts), 'usd_nano', amount), array[tariff.price_table_id], '{}')::preauth._quote;
+    else
+      for k in 0 .. preauth._last_option(asks[n].body) loop
+        quotes := quotes || preauth._option_quote(asks[n].body, k, tariffs);
+      end loop;
+    end if;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rename_statements()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select format('update preauth.%I set %s where %s', c.relname,
+    string_agg(format(k.assignment, a.attname), ', ' order by a.attnum), string_agg(format(k.condition, a.attname), ' or ' order by a.attnum))
+  from pg_catalog.pg_class as c
+  join pg_catalog.pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+  cross join lateral (
+    select '%1$I = case %1$I when $1 then $2 else %1$I end' as assignment, '%1$I = $1' as condition where a.atttypid = 'text'::regtype and a.attname in ('account_id', 'parent_id', 'scope')
+    union all
+    select '%1$I = array_replace(%1$I, $1, $2)', '$1 = any (%1$I)' where a.atttypid = 'text[]'::regtype and a.attname = 'path'
+    union all
+    select '%1$I = preauth._renamed(%1$I, $1, $2)', 'strpos(%1$I::text, $1) > 0' where a.atttypid = 'jsonb'::regtype
+  ) as k
+  where c.relnamespace = 'preauth'::regnamespace and c.relkind in ('r', 'p') and c.relname not in ('account', 'route', 'plan', 'price_table')
+  group by c.relname
+  order by c.relname
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._renamed(value jsonb, before text, after text, key text DEFAULT ''::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+begin
+  if value is null or strpos(value::text, before) = 0 then
+    return value;
+  end if;
+  return case jsonb_typeof(value)
+    when 'string' then case when value #>> '{}' = before and key in ('account_id', 'parent_id', 'scope', 'path') then to_jsonb(after) else value end
+    when 'array' then (
+      select jsonb_agg(preauth._renamed(a.value, before, after, key) order by a.ordinality) from jsonb_array_elements(value) with ordinality as a)
+    when 'object' then (select jsonb_object_agg(o.key, preauth._renamed(o.value, before, after, o.key)) from jsonb_each(value) as o)
+    else value
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._renamed_subject(subject_id text, before text, after text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case
+    when subject_id = before then after
+    when starts_with(subject_id, 'account:' || before || '/') then 'account:' || after || substr(subject_id, length('account:' || before) + 1)
+    else after || substr(subject_id, length(before) + 1)
+  end
+  where subject_id = before or starts_with(subject_id, before || '/') or starts_with(subject_id, 'account:' || before || '/')
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._tariffs(names text[], at timestamp with time zone)
+ RETURNS preauth._tariff[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  tariffs preauth._tariff[];
+  has_alias boolean;
+begin
+  select array_agg(p.tariff), bool_or(p.is_alias) into tariffs, has_alias
+  from (
+    select one.tariff, one.is_alias from unnest(names) as n (name)
+    cross join lateral (
+      select row(x.name, x.price_table_id, x.unit, x.scale, x.dimensions, x.thresholds, x.rates, x.bounds, x.required, x.plain)::preauth._tariff as tariff,
+        x.alias_of is not null as is_alias
+      from preauth.price_table as x
+      where x.name = n.name and x.unit = 'usd_nano' and x.effective_from <= at and x.published_at <= at
+      order by x.effective_from desc limit 1
+    ) as one
+    union all
+    (select distinct on (x.name, x.unit)
+      row(x.name, x.price_table_id, x.unit, x.scale, x.dimensions, x.thresholds, x.rates, x.bounds, x.required, x.plain)::preauth._tariff, x.alias_of is not null
+    from preauth.price_table as x
+    where x.name = any (names) and x.unit <> 'usd_nano' and x.effective_from <= at and x.published_at <= at
+    order by x.name, x.unit, x.effective_from desc)
+  ) as p;
+  return case when has_alias then preauth._without_aliases(tariffs, at) else coalesce(tariffs, array[]::preauth._tariff[]) end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._tariffs_of(price_table_ids bigint[])
+ RETURNS preauth._tariff[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return array(
+    select row(p.name, p.price_table_id, p.unit, p.scale, p.dimensions, p.thresholds, p.rates, p.bounds, p.required, p.plain)::preauth._tariff
+    from preauth.price_table as p
+    where p.price_table_id = any (price_table_ids) and p.tiers is not null
+    order by p.unit <> 'usd_nano', p.unit);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._verify_reservations()
+ RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with lines as (
+    select l.request_id, l.account_id, array_agg(distinct l.state order by l.state) as states
+    from preauth.hold_line as l group by l.request_id, l.account_id
+  ), spends as (
+    select u.request_id, u.account_id, count(*) as events, (array_agg(u.amounts))[1] as amounts
+    from preauth.usage_event as u where u.window_id is null
+    group by u.request_id, u.account_id
+  )
+  select c.check_name, r.account_id, null::bigint, r.request_id, c.expected, c.actual
+  from preauth.reservation as r
+  left join lines as l on l.request_id = r.request_id and l.account_id = r.account_id
+  left join spends as s on s.request_id = r.request_id and s.account_id = r.account_id
+  cross join lateral (values
+    ('line_states_agree_with_reservation', r.state || ' -> ' || preauth._line_states_allowed(r.state)::text,
+      case when coalesce(l.states, '{}') <@ preauth._line_states_allowed(r.state)
+        then r.state || ' -> ' || preauth._line_states_allowed(r.state)::text else l.states::text end),
+    ('settled_exactly_once', case when r.state = 'settled' then '1' else '0' end, coalesce(s.events, 0)::text),
+    ('settlement_is_what_its_event_says', case when r.state = 'settled' then coalesce(s.amounts, '{}')::text else '' end,
+      case when r.state = 'settled' then coalesce(r.closure -> 'amounts', '{}')::text else '' end)
+  ) as c (check_name, expected, actual)
+  where c.expected <> c.actual and r.archived_at is null
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._verify_windows()
+ RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with lines as (
+    select l.window_id,
+      coalesce(sum(l.amount) filter (where l.state = 'held'), 0) as held,
+      coalesce(sum(l.settled_amount), 0) as settled
+    from preauth.hold_line as l group by l.window_id
+  ), corrections as (
+    select u.window_id, sum((u.amounts ->> b.unit)::bigint) filter (where u.kind = 'adjustment') as adjusted,
+      (array_agg(u.amounts -> 'after' order by u.event_id desc) filter (where u.kind = 'limit_changed'))[1] as last_limit
+    from preauth.usage_event as u
+    join preauth.budget_window as w on w.window_id = u.window_id
+    join preauth.budget as b on b.budget_id = w.budget_id
+    group by u.window_id
+  )
+  select c.check_name, w.account_id, w.window_id, null::text, c.expected, c.actual
+  from preauth.budget_window as w
+  join preauth.budget as b on b.budget_id = w.budget_id
+  left join lines as l on l.window_id = w.window_id
+  left join corrections as k on k.window_id = w.window_id
+  left join preauth.window_checkpoint as p on p.window_id = w.window_id and p.account_id = w.account_id
+  cross join lateral (values
+    ('window_reserved_is_sum_of_held_lines', coalesce(l.held, 0)::text, w.reserved::text),
+    ('window_settled_is_sum_of_settled_lines_and_adjustments',
+      case when w.slice_length is null then (coalesce(l.settled, 0) + coalesce(p.settled_amount, 0) + coalesce(k.adjusted, 0))::text else w.settled::text end, w.settled::text),
+    ('window_limit_is_the_initial_one_or_the_last_change', coalesce(k.last_limit, to_jsonb(w.initial_limit_amount), 'null')::text, coalesce(to_jsonb(w.limit_amount), 'null')::text),
+    ('window_overdraft_is_its_budgets', case when b.retired_at is null and w.ends_at > preauth._now() and not exists (
+        select from preauth.account as a where a.account_id = w.account_id and a.plan_changes_at <= preauth._now()) then coalesce(preauth._overdraft(b)::text, 'null') end,
+      coalesce(w.overdraft_amount::text, 'null'))
+  ) as c (check_name, expected, actual)
+  where c.expected <> c.actual
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._window_now(w preauth.budget_window)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when w.window_id is not null then jsonb_build_object(
+    'window_id', w.window_id, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at), 'time_zone', w.time_zone,
+    'limit', w.limit_amount, 'settled', s.settled, 'reserved', w.reserved, 'available', w.limit_amount - s.settled - w.reserved) end
+  from preauth._settled_at(w, preauth._now()) as s (settled)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._without_aliases(tariffs preauth._tariff[], at timestamp with time zone)
+ RETURNS preauth._tariff[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return array(
+    select row(f.name, t.price_table_id, t.unit, t.scale, t.dimensions, t.thresholds, t.rates, t.bounds, t.required, t.plain)::preauth._tariff
+    from unnest(tariffs) as f
+    join preauth.price_table as p on p.price_table_id = f.price_table_id
+    cross join lateral (
+      select x.* from preauth.price_table as x
+      where x.name = coalesce(p.alias_of, p.name) and x.unit = p.unit and x.effective_from <= at and x.published_at <= at
+      order by x.effective_from desc limit 1
+    ) as t
+    where t.tiers is not null
+    order by t.unit <> 'usd_nano');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.archive(before timestamp with time zone, max_count integer DEFAULT 1000, after text DEFAULT NULL::text)
+ RETURNS TABLE(document text, cursor text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  from_here record := preauth._read_cursor(coalesce(after, '-infinity~~'));
+  chosen preauth.reservation[];
+  at timestamptz := preauth._now();
+begin
+  if before is null or before > at or max_count not between 1 and 10000 or from_here.at is null then
+    perform preauth._raise('PA001', 'before must be in the past, max_count from 1 to 10000, after a cursor');
+  end if;
+  chosen := array(
+    select r from preauth.reservation as r
+    where r.created_at >= from_here.at and (r.created_at, r.request_id, r.account_id) > (from_here.at, from_here.first_key, from_here.second_key)
+      and r.created_at < before and r.state in ('settled', 'denied') and r.archived_at is null and preauth._may_archive(r, before)
+    order by r.created_at, r.request_id, r.account_id
+    limit max_count
+    for no key update skip locked);
+  return query select d.document, d.cursor from preauth._archive(chosen, before, at) as d order by d.place;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.archive_figures()
+ RETURNS TABLE(window_id bigint, settled_amount bigint, line_count bigint)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return query select p.window_id, p.settled_amount, p.line_count from preauth.window_checkpoint as p order by p.window_id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_prices(since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, account_id text DEFAULT NULL::text, max_count integer DEFAULT 100, cursor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor, true) || preauth._spend_errors(since, until, '{}', null, 'UTC');
+  at timestamptz := preauth._now();
+  skipped bigint;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select coalesce(nullif(c.first_key, '')::bigint, 0) into skipped from preauth._read_cursor(cursor) as c;
+  return preauth._answered(preauth._page(array_agg(s.item order by s.place), array_agg(preauth._cursor(at, s.place::text, '') order by s.place), max_count))
+  from (
+    select row_number() over (order by p.price_table_id) as place,
+      jsonb_build_object('price_table_id', p.price_table_id, 'name', p.name, 'unit', p.unit, 'effective_from', preauth._time(p.effective_from), 'source', p.source,
+        'reservations', u.reservations, 'settled', u.settled, 'first_used_at', preauth._time(u.first_used_at), 'last_used_at', preauth._time(u.last_used_at)) as item
+    from (
+      select t.price_table_id, count(*) as reservations, min(r.created_at) as first_used_at, max(r.created_at) as last_used_at,
+        coalesce(sum((r.closure -> 'amounts' ->> x.unit)::bigint), 0) as settled
+      from preauth.reservation as r
+      cross join lateral unnest(r.price_table_ids) as t (price_table_id)
+      join preauth.price_table as x on x.price_table_id = t.price_table_id
+      where r.created_at >= since and r.created_at < until and (audit_prices.account_id is null or r.account_id || '' = audit_prices.account_id)
+      group by t.price_table_id
+    ) as u
+    join preauth.price_table as p on p.price_table_id = u.price_table_id
+    order by place
+    offset skipped
+    limit max_count + 1
+  ) as s;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.forget(account_id text, reason text DEFAULT NULL::text, actor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  pseudonym text := 'forgotten:' || replace(gen_random_uuid()::text, '-', '');
+  held bigint;
+begin
+  if not coalesce(preauth._is_line(to_jsonb(reason), 256), false) then
+    return preauth._answered(preauth._malformed(preauth._error('reason', 'must be a string of 1 to 256 characters, none of them a control character')));
+  end if;
+  perform preauth._lock_configuration();
+  lock table preauth.account in share row exclusive mode;
+  perform from preauth._lock_windows(array(select w.window_id from preauth.budget_window as w where w.account_id = forget.account_id));
+  if not exists (select from preauth.account as a where a.account_id = forget.account_id) then
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', account_id)));
+  end if;
+  select count(*) into held from preauth.reservation as r
+  where r.account_id || '' = forget.account_id and r.state not in ('settled', 'released', 'lapsed', 'denied');
+  if held > 0 then
+    return preauth._answered(preauth._problem('holds_open', format('Account %s has %s open holds: settle, release or resolve them first.', account_id, held)));
+  end if;
+  perform preauth._forget(account_id, pseudonym);
+  perform preauth._log_change(actor, 'account', pseudonym, null, '{"forgotten": true}', reason);
+  return preauth._answered(jsonb_build_object('account_id', pseudonym, 'forgotten', true));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.price_tables(model text DEFAULT NULL::text, at timestamp with time zone DEFAULT NULL::timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return preauth._answered((
+    select coalesce(jsonb_agg(preauth._price_table_json(t) order by t.name, t.unit, t.effective_from desc), '[]')
+    from preauth.price_table as t
+    where (price_tables.model is null or t.name = price_tables.model)
+      and (price_tables.at is null or t.effective_from <= price_tables.at and not exists (
+        select from preauth.price_table as later
+        where later.name = t.name and later.unit = t.unit and later.effective_from > t.effective_from and later.effective_from <= price_tables.at))));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.publish_price_table(body jsonb DEFAULT NULL::jsonb, actor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  errors jsonb := preauth._price_table_errors(body);
+  name text := preauth._price_table_name(body ->> 'model', body ->> 'variant');
+  unit text := coalesce(body ->> 'unit', 'usd_nano');
+  effective_from timestamptz;
+  tiers jsonb;
+  before preauth.price_table;
+  made preauth.price_table;
+  conflict text;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  lock table preauth.price_table in share row exclusive mode;  -- one publication at a time; nobody who prices waits
+  effective_from := coalesce((body ->> 'effective_from')::timestamptz, preauth._now());
+  tiers := preauth._tiers_of(body, unit);
+  before := preauth._price_table_at(name, unit, effective_from);
+  conflict := preauth._alias_conflict(body, name, unit, effective_from);
+  if conflict is not null or (before.effective_from = effective_from and before.tiers is distinct from tiers) then
+    return preauth._answered(preauth._problem('price_table_conflict', format('%s already says something else from %s on; what is published is never changed, only superseded by a later one.',
+      coalesce(conflict, name), preauth._time(effective_from)), jsonb_build_object('name', coalesce(conflict, name), 'unit', unit)));
+  end if;
+  if before.tiers = tiers and (before.effective_from = effective_from or body ->> 'effective_from' is null) then
+    perform preauth._open_aliases(body, name, unit, effective_from, actor);
+    return preauth._answered(preauth._price_table_json(before) || '{"replayed": true}');
+  end if;
+  made := preauth._insert_price_table(body, name, unit, effective_from, tiers, actor);
+  perform preauth._open_aliases(body, name, unit, effective_from, actor);
+  perform preauth._log_change(actor, 'price_table', name, case when before.name is not null then preauth._price_table_json(before) end,
+    preauth._price_table_json(made), body ->> 'reason');
+  return preauth._answered(preauth._price_table_json(made) || '{"replayed": false}');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.rerate(wrong_table bigint DEFAULT NULL::bigint, right_table bigint DEFAULT NULL::bigint, since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, confirm boolean DEFAULT false, reason text DEFAULT NULL::text, actor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  errors jsonb := preauth._rerate_errors(wrong_table, right_table, since, until, reason);
+  refusal jsonb;
+  tariff preauth._tariff;
+  reratings preauth._rerating[];
+  unpriced text;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  -- one rerating of a table at a time; nobody who prices waits
+  perform from preauth.price_table as t where t.price_table_id in (wrong_table, right_table) order by t.price_table_id for no key update;
+  refusal := preauth._rerate_refusal(wrong_table, right_table);
+  if refusal is not null then
+    return preauth._answered(refusal);
+  end if;
+  tariff := (preauth._tariffs_of(array[right_table]))[1];
+  reratings := preauth._reratings(wrong_table, tariff, since, until);
+  select min(f.unpriced) into unpriced from unnest(reratings) as f;
+  if unpriced is not null then
+    return preauth._answered(preauth._problem('dimension_unpriced', format('Price table %s has no rate for %s.', right_table, unpriced),
+      jsonb_build_object('price_table_id', right_table, 'dimension', unpriced)));
+  end if;
+  if coalesce(confirm, false) then
+    perform preauth._write_reratings(reratings, wrong_table, right_table, tariff.unit, actor, reason);
+  end if;
+  return preauth._answered(jsonb_build_object('wrong_table', wrong_table, 'right_table', right_table, 'unit', tariff.unit, 'since', preauth._time(since),
+    'until', preauth._time(until), 'confirmed', coalesce(confirm, false)) || preauth._rerate_summary(reratings));
+end
+$function$;
+
+alter table preauth.window_checkpoint add constraint window_checkpoint_counts_lines CHECK (((line_count > 0) AND (settled_amount >= 0)));
+
+alter table preauth.window_checkpoint add constraint window_checkpoint_pkey PRIMARY KEY (window_id, account_id);
+
+alter table preauth.window_checkpoint enable row level security, no force row level security;
+
+create policy nobody on preauth.window_checkpoint as restrictive for all to public using (false);
+
+revoke all on function preauth._archive(chosen preauth.reservation[], before timestamp with time zone, at timestamp with time zone) from public;
+
+revoke all on function preauth._archive_document(r preauth.reservation) from public;
+
+revoke all on function preauth._forget(account_id text, pseudonym text) from public;
+
+revoke all on function preauth._is_plain_request(body jsonb) from public;
+
+revoke all on function preauth._may_archive(r preauth.reservation, before timestamp with time zone) from public;
+
+revoke all on function preauth._only_tariff(tariffs preauth._tariff[], model text) from public;
+
+revoke all on function preauth._plain_amount(tariff preauth._tariff, counts jsonb) from public;
+
+revoke all on function preauth._plain_tokens(counts jsonb) from public;
+
+revoke all on function preauth._plain_total(counts jsonb, rates jsonb) from public;
+
+revoke all on function preauth._priced_items(asks preauth._ask[], OUT items integer[], OUT models text[]) from public;
+
+revoke all on function preauth._rename_statements() from public;
+
+revoke all on function preauth._renamed(value jsonb, before text, after text, key text) from public;
+
+revoke all on function preauth._renamed_subject(subject_id text, before text, after text) from public;
+
+revoke all on function preauth._without_aliases(tariffs preauth._tariff[], at timestamp with time zone) from public;
+
+revoke all on function preauth_api.archive(before timestamp with time zone, max_count integer, after text) from public;
+
+revoke all on function preauth_api.archive_figures() from public;
+
+revoke all on function preauth_api.audit_prices(since timestamp with time zone, until timestamp with time zone, account_id text, max_count integer, cursor text) from public;
+
+revoke all on function preauth_api.forget(account_id text, reason text, actor text) from public;
+
+revoke all on function preauth_api.publish_price_table(body jsonb, actor text) from public;
+
+revoke all on function preauth_api.rerate(wrong_table bigint, right_table bigint, since timestamp with time zone, until timestamp with time zone, confirm boolean, reason text, actor text) from public;
+
+comment on column preauth.price_table.plain is '{dimension: bound} of a table of money with one tier and no price of a request, by which most ceilings are made in one expression; else null.';
+
+comment on column preauth.reservation.archived_at is 'When its content was moved to an archive; null while it is here. What is left keeps the key from being used again.';
+
+comment on column preauth.window_checkpoint.account_id is 'The window''s account.';
+
+comment on column preauth.window_checkpoint.archived_until is 'What was decided before this instant may be in the archive.';
+
+comment on column preauth.window_checkpoint.line_count is 'How many lines are in the archive.';
+
+comment on column preauth.window_checkpoint.settled_amount is 'What the lines in the archive had settled, in the budget''s unit.';
+
+comment on column preauth.window_checkpoint.window_id is 'The window.';
+
+comment on function preauth._archive(chosen preauth.reservation[], before timestamp with time zone, at timestamp with time zone) is 'Takes locked reservations out of the ledger: a document each, a checkpoint for each window they settled in, and the row that keeps their key, with the SHA-256 of the document as its body.';
+
+comment on function preauth._archive_document(r preauth.reservation) is 'A reservation with its lines and events, as it goes to an archive: one line of JSON.';
+
+comment on function preauth._forget(account_id text, pseudonym text) is 'Gives an account another name everywhere. Its windows are locked, and it holds nothing.';
+
+comment on function preauth._is_plain_request(body jsonb) is 'Whether a priced request says no more of what it asks for than its max_usage.';
+
+comment on function preauth._may_archive(r preauth.reservation, before timestamp with time zone) is 'Whether all of it is from before an instant, and has aged out of the rolling windows that count it.';
+
+comment on function preauth._only_tariff(tariffs preauth._tariff[], model text) is 'The tariff of a model that is priced in one unit; null where there is none or more than one.';
+
+comment on function preauth._plain_amount(tariff preauth._tariff, counts jsonb) is 'The ceiling of usual bounds by a usual price table (one tier, no price of a request); null where preauth._price has to look properly.';
+
+comment on function preauth._plain_tokens(counts jsonb) is 'The tokens of counts that name nothing but the usual dimensions.';
+
+comment on function preauth._plain_total(counts jsonb, rates jsonb) is 'The exact sum of counts times rates where counts name nothing but the usual dimensions and each has a rate; else null.';
+
+comment on function preauth._priced_items(asks preauth._ask[], OUT items integer[], OUT models text[]) is 'The items of a batch that are to be priced, and the models that they name, each once.';
+
+comment on function preauth._quotes(asks preauth._ask[], OUT quotes preauth._quote[], OUT quote_of integer[]) is 'What the priced requests of a batch ask of budgets. quote_of: where the first option of item n is, its k-th alternative k places further; null for an item that tells its amounts.';
+
+comment on function preauth._rename_statements() is 'Updates that give an account another name ($1 to $2) wherever a table names it, but for the account''s own row, what is worked out from it, and what names none.';
+
+comment on function preauth._renamed(value jsonb, before text, after text, key text) is 'A JSON value in which the account before is called after, wherever a member says that it names an account. key: of the member that it is the value of.';
+
+comment on function preauth._renamed_subject(subject_id text, before text, after text) is 'What a change was about, with the account before called after: its id, or one that begins with it; null where it names another.';
+
+comment on function preauth._without_aliases(tariffs preauth._tariff[], at timestamp with time zone) is 'The tariffs with the table that each alias stands for at that instant in its place.';
+
+comment on function preauth_api.archive(before timestamp with time zone, max_count integer, after text) is 'Moves up to max_count settled or denied reservations from before an instant out of the ledger, the oldest first: returns each as one JSON document with its lines and events, to be written where it is kept before the transaction is committed, and keeps what proves the windows and the key. after: the last cursor, to go on. Raises PA001 for a before in the future.';
+
+comment on function preauth_api.archive_figures() is 'What the archive must hold for each window, in its budget''s unit: preauth retention --check compares.';
+
+comment on function preauth_api.audit_prices(since timestamp with time zone, until timestamp with time zone, account_id text, max_count integer, cursor text) is 'Which price tables priced the reservations of since <= time < until: how many each, and what they settled, in the table''s unit. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+
+comment on function preauth_api.forget(account_id text, reason text, actor text) is 'Gives an account another name in every table and drops what callers said of it (labels, session and provider ids); amounts, times and request ids stay, so all sums do. It cannot be undone, and nobody can tell the new name from the old. 409 holds_open while it holds something.';
+
+comment on function preauth_api.publish_price_table(body jsonb, actor text) is 'Publishes rates of a model from an instant on. body: {model, variant, unit (default usd_nano), effective_from (default now), rates {dimension: {micro_usd, per, required}} or tiers [{above_input_tokens, rates}], source, aliases, reason}; in other units a rate is {amount, per, required}. The same again is replayed; other rates of the same name, unit and instant are a 409 price_table_conflict. Returns the table, or a problem with nothing written.';
+
+comment on function preauth_api.rerate(wrong_table bigint, right_table bigint, since timestamp with time zone, until timestamp with time zone, confirm boolean, reason text, actor text) is 'Prices what was spent from since until before until by the wrong table once more, by the right one, and tells the difference by account, in the tables'' unit. confirm: each window moves by an adjustment. What is rerated is not rerated again: the same call then finds nothing to do.';
+
+comment on table preauth.window_checkpoint is 'What was moved out of a window to an archive: with the lines that are left it is what the window has settled.';
+
+comment on view preauth_api.windows is 'Every budget window there has been, with its figures in the budget''s unit. Leases that have lapsed count in reserved until they are given back, and a rolling window''s settled is as of its last movement.';
+
+select preauth._lock_down();
+$revision_0008$;
+    update preauth.alembic_version set version_num = '0008';
+  end if;
+end
+$upgrade$;
 commit;
