@@ -11362,6 +11362,10 @@ begin
 -- what is old moves out
 
 alter type preauth._tariff add attribute plain jsonb;
+alter table preauth.price_table add column plain jsonb;
+update preauth.price_table as t
+set plain = (select jsonb_object_agg(d.dimension, trim_scale(t.bounds[1][d.place])) from unnest(t.dimensions) with ordinality as d (dimension, place))
+where t.unit = 'usd_nano' and cardinality(t.thresholds) = 1 and 'requests' <> all (t.dimensions);
 
 drop function preauth_api.rerate(wrong_table bigint, right_table bigint, since timestamp with time zone, until timestamp with time zone, confirm boolean, reason text, actor text);
 
@@ -11380,8 +11384,6 @@ alter table preauth.window_checkpoint add column settled_amount bigint not null;
 alter table preauth.window_checkpoint add column line_count bigint not null;
 
 alter table preauth.window_checkpoint add column archived_until timestamp with time zone not null;
-
-alter table preauth.price_table add column plain jsonb;
 
 alter table preauth.reservation add column archived_at timestamp with time zone;
 
