@@ -6,10 +6,14 @@ declare
   from_here record := preauth._read_cursor(coalesce(after, '-infinity~~'));
   chosen preauth.reservation[];
   at timestamptz := preauth._now();
+  idle bigint[] := array(select distinct s.window_id from preauth.window_slice as s where s.ages_at <= at limit 1000);
 begin
   if before is null or before > at or max_count not between 1 and 10000 or from_here.at is null then
     perform preauth._raise('PA001', 'before must be in the past, max_count from 1 to 10000, after a cursor');
   end if;
+  -- windows that nobody has used since: what they no longer count may go. What follows waits for nobody
+  perform from preauth._lock_windows(idle);
+  perform preauth._age(idle, at);
   chosen := array(
     select r from preauth.reservation as r
     where r.created_at >= from_here.at and (r.created_at, r.request_id, r.account_id) > (from_here.at, from_here.first_key, from_here.second_key)

@@ -21,6 +21,8 @@ async def year(ledger, clock):
     await ledger.put_account("ann")
     await ledger.put_budget("ann", "monthly", budget(limit=1000, window=MONTH))
     await ledger.put_budget("ann", "ever", budget(limit=10_000))
+    day = {"kind": "rolling", "seconds": 86_400, "slices": 24}
+    await ledger.put_budget("ann", "rolling", budget(limit=10_000, window=day))
     for n in range(5):
         await ledger.reserve(f"old{n}", "ann", tokens(100), labels={"team": "x"})
         await ledger.settle(f"old{n}", tokens(10 + n))
@@ -47,7 +49,7 @@ async def test_what_is_old_and_ended_is_in_the_files_with_all_its_rows(
     assert set(documents) == {"denied", *(f"old{n}" for n in range(5))}
     first = documents["old0"]
     assert first["reservation"]["body"]["labels"] == {"team": "x"}
-    assert [line["settled_amount"] for line in first["lines"]] == [10, 10]
+    assert [line["settled_amount"] for line in first["lines"]] == [10, 10, 10]
     assert [event["kind"] for event in first["usage_events"]] == ["settlement"]
     assert documents["denied"]["reservation"]["denial"]["limit"] == 1000
     assert await ledger.count("hold_line", "request_id like 'old%'") == 0
@@ -83,6 +85,13 @@ async def test_what_can_still_be_settled_stays(ledger, connection, tmp_path):
     assert (await ledger.settle("released", tokens(7)))["late"] is True
 
 
+async def test_what_a_rolling_window_still_counts_stays(ledger, connection, tmp_path, clock):
+    clock.advance(hours=2)
+    assert archive(connection, tmp_path, clock.now) == 6
+    assert (await ledger.figures("ann", "rolling")).settled == 3
+    assert await ledger.count("hold_line", "request_id = 'new'") == 3
+
+
 async def test_archiving_again_moves_only_what_is_new(connection, tmp_path, clock):
     assert archive(connection, tmp_path, CUT) == 6
     assert archive(connection, tmp_path, CUT) == 0
@@ -113,7 +122,7 @@ async def test_a_file_that_is_missing_or_changed_is_found(connection, tmp_path):
     path.write_bytes(gzip.compress("\n".join(map(json.dumps, changed)).encode()))
     assert any("settled in the archive" in line for line in check(connection, tmp_path))
     path.unlink()
-    assert len(check(connection, tmp_path)) == 2
+    assert len(check(connection, tmp_path)) == 3
 
 
 def test_months_are_calendar_months():

@@ -127,7 +127,7 @@ async def test_no_text_column_is_left_out(ledger):
         "request_id", "plan_id", "name", "unit", "window_key", "time_zone", "status", "owner", "model", "enforcement",
         "overage", "on_expiry", "call", "state", "actor", "kind", "outcome", "provider_request_id", "reason", "event",
         "subject", "subject_id", "key_id", "role", "version_num", "suspended", "idempotency_key", "source", "alias_of",
-        "variant", "published_by", "unpriced", "next_plan_id", "plan_change_reason", "plan_change_actor",
+        "variant", "published_by", "unpriced", "next_plan_id", "plan_change_reason", "plan_change_actor", "topic",
     }  # fmt: skip
     columns = await ledger.connection.fetch(
         "select c.relname, a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped"
