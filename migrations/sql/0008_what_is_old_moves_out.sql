@@ -213,8 +213,9 @@ AS $function$
     where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null and u.occurred_at < before
       and not exists (
         select from preauth.hold_line as l
-        join preauth.budget_window as w on w.window_id = l.window_id
-        where l.request_id = r.request_id and l.account_id = r.account_id and u.occurred_at + w.slice_length * (w.slice_count + 1) > preauth._now()))
+        join preauth.budget_window as w on w.window_id = l.window_id and w.slice_length is not null
+        join preauth.window_slice as s on s.window_id = w.window_id and s.ages_at = preauth._ages_at(u.occurred_at, w.slice_length, w.slice_count)
+        where l.request_id = r.request_id and l.account_id = r.account_id))
 $function$;
 
 CREATE OR REPLACE FUNCTION preauth._only_tariff(tariffs preauth._tariff[], model text)
@@ -598,10 +599,14 @@ declare
   from_here record := preauth._read_cursor(coalesce(after, '-infinity~~'));
   chosen preauth.reservation[];
   at timestamptz := preauth._now();
+  idle bigint[] := array(select distinct s.window_id from preauth.window_slice as s where s.ages_at <= at limit 1000);
 begin
   if before is null or before > at or max_count not between 1 and 10000 or from_here.at is null then
     perform preauth._raise('PA001', 'before must be in the past, max_count from 1 to 10000, after a cursor');
   end if;
+  -- windows that nobody has used since: what they no longer count may go. What follows waits for nobody
+  perform from preauth._lock_windows(idle);
+  perform preauth._age(idle, at);
   chosen := array(
     select r from preauth.reservation as r
     where r.created_at >= from_here.at and (r.created_at, r.request_id, r.account_id) > (from_here.at, from_here.first_key, from_here.second_key)
@@ -789,6 +794,8 @@ $function$;
 alter table preauth.window_checkpoint add constraint window_checkpoint_counts_lines CHECK (((line_count > 0) AND (settled_amount >= 0)));
 
 alter table preauth.window_checkpoint add constraint window_checkpoint_pkey PRIMARY KEY (window_id, account_id);
+
+CREATE INDEX account_next_plan ON preauth.account USING btree (next_plan_id);
 
 alter table preauth.window_checkpoint enable row level security, no force row level security;
 

@@ -24,6 +24,7 @@ create table preauth.account (
 );
 create index account_path_members on preauth.account using gin (path);
 create index account_parent on preauth.account (parent_id);
+create index account_next_plan on preauth.account (next_plan_id);
 create index account_plan on preauth.account (plan_id);
 create index account_plan_change on preauth.account (plan_changes_at) where plan_changes_at is not null;
 alter table preauth.account enable row level security;
