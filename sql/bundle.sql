@@ -1427,7 +1427,7 @@ begin
     errors := case when preauth._is_plain(call, item) then null else preauth._shape_errors(call, item) end;
     asks[n] := row(n, call, item ->> 'request_id', item ->> 'account_id',
       case when errors is null then preauth._normal_body(call, item) end,
-      coalesce(actors[n], session_user), within[n],
+      coalesce(actors[n], preauth._caller()), within[n],
       errors is null and coalesce((item ->> 'dry_run')::boolean, false), false, errors)::preauth._ask;
   end loop;
   return preauth._with_twins(asks);
@@ -1677,6 +1677,12 @@ end
 $$;
 comment on function preauth._calendar_bounds(jsonb, text, timestamptz) is 'The calendar window around an instant: from local start to next local start in the zone, so that windows neither overlap nor leave a gap.';
 
+-- 040_internal/_caller.sql
+create function preauth._caller() returns text
+language sql stable
+as $$ select coalesce(nullif(current_setting('role', true), 'none'), session_user) $$;
+comment on function preauth._caller() is 'Who calls, where nobody says so: the role that a session has taken, as PostgREST''s does, else who logged in.';
+
 -- 040_internal/_cancel.sql
 create function preauth._cancel(ask preauth._ask, r preauth.reservation, at timestamptz) returns json
 language plpgsql
@@ -1796,7 +1802,7 @@ begin
   ), noted as (
     insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
     select c.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', c.window_id,
-      jsonb_build_object('before', c.before, 'after', c.after), at, coalesce(actor, session_user), reason
+      jsonb_build_object('before', c.before, 'after', c.after), at, coalesce(actor, preauth._caller()), reason
     from changed as c
   ), moved as (
     update preauth.budget_window as w set limit_amount = c.after
@@ -3174,10 +3180,14 @@ as $$
     (select r.dimensions from rows as r where r.tier = 1),
     array(select (t.tier ->> 'above_input_tokens')::bigint from jsonb_array_elements(tiers) with ordinality as t (tier, place) order by t.place),
     (select array_agg(r.rates order by r.tier) from rows as r), (select array_agg(r.bounds order by r.tier) from rows as r),
+<<<<<<< HEAD
     preauth._required_of(tiers),
     case when unit = 'usd_nano' and jsonb_array_length(tiers) = 1 and not tiers -> 0 -> 'rates' ? 'requests'
       then (select jsonb_object_agg(n.dimension, trim_scale(n.bound)) from numerators as n) end,
     body ->> 'source', preauth._now(), coalesce(actor, session_user)
+=======
+    preauth._required_of(tiers), body ->> 'source', preauth._now(), coalesce(actor, preauth._caller())
+>>>>>>> s2-access
   returning price_table.*
 $$;
 comment on function preauth._insert_price_table(jsonb, text, text, timestamptz, jsonb, text) is 'Writes a price table with its rates worked out.';
@@ -4059,7 +4069,7 @@ as $$
 begin
   if before is distinct from after then
     insert into preauth.change_log (changed_at, actor, subject, subject_id, before, after, reason)
-    values (preauth._now(), coalesce(actor, session_user), subject, subject_id, before, after, reason);
+    values (preauth._now(), coalesce(actor, preauth._caller()), subject, subject_id, before, after, reason);
   end if;
 end
 $$;
@@ -4525,7 +4535,7 @@ language sql
 as $$
   insert into preauth.price_table (name, model, variant, unit, effective_from, alias_of, source, published_at, published_by)
   select distinct preauth._price_table_name(a.alias, body ->> 'variant'), a.alias, body ->> 'variant', unit, effective_from, name, body ->> 'source',
-    preauth._now(), coalesce(actor, session_user)
+    preauth._now(), coalesce(actor, preauth._caller())
   from jsonb_array_elements_text(nullif(body -> 'aliases', 'null')) as a (alias)
   where (preauth._price_table_at(preauth._price_table_name(a.alias, body ->> 'variant'), unit, effective_from)).alias_of is distinct from name
 $$;
@@ -5461,7 +5471,7 @@ begin
   ), noted as (
     insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
     select _raise_window.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', (x.w).window_id,
-      jsonb_build_object('before', (x.w).limit_amount, 'after', x.after), at, coalesce(actor, session_user), reason
+      jsonb_build_object('before', (x.w).limit_amount, 'after', x.after), at, coalesce(actor, preauth._caller()), reason
     from wanted as x where x.after is distinct from (x.w).limit_amount
   ), raised as (
     update preauth.budget_window as w
@@ -6777,7 +6787,7 @@ begin
   ), noted as (
     insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
     select _take_up.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', m.window_id,
-      jsonb_build_object('before', m.before, 'after', m.after, 'from', m.taken_from, 'to', m.taken_by), at, coalesce(actor, session_user), reason
+      jsonb_build_object('before', m.before, 'after', m.after, 'from', m.taken_from, 'to', m.taken_by), at, coalesce(actor, preauth._caller()), reason
     from moved as m
     returning window_id
   )
@@ -7751,7 +7761,7 @@ begin
   if amount <> 0 then
     perform preauth._correct_settled(target.window_id, amount, at);
     insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
-    values (target.account_id, key, 'adjustment', target.window_id, jsonb_build_object(budget.unit, amount), at, coalesce(actor, session_user), request ->> 'reason');
+    values (target.account_id, key, 'adjustment', target.window_id, jsonb_build_object(budget.unit, amount), at, coalesce(actor, preauth._caller()), request ->> 'reason');
   end if;
   select w.* into after from preauth.budget_window as w where w.window_id = target.window_id;
   perform preauth._log_change(actor, 'window', target.account_id || '/' || budget.name || '/' || target.window_key,
@@ -7834,11 +7844,11 @@ begin
   )
   insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
   select m.account_id, format('rerate:%s:%s:%s', wrong_table, right_table, gen_random_uuid()), 'adjustment', m.window_id,
-    jsonb_build_object(unit, m.difference), at, coalesce(actor, session_user), coalesce(reason, format('rerated from price table %s to %s', wrong_table, right_table))
+    jsonb_build_object(unit, m.difference), at, coalesce(actor, preauth._caller()), coalesce(reason, format('rerated from price table %s to %s', wrong_table, right_table))
   from moved as m
   order by m.window_id;
   insert into preauth.reservation_event (request_id, account_id, event, occurred_at, actor, detail)
-  select f.request_id, f.account_id, 'rerated', at, coalesce(actor, session_user), jsonb_strip_nulls(jsonb_build_object('unit', unit,
+  select f.request_id, f.account_id, 'rerated', at, coalesce(actor, preauth._caller()), jsonb_strip_nulls(jsonb_build_object('unit', unit,
     'wrong_table', wrong_table, 'right_table', right_table, 'before', f.before, 'after', f.after, 'difference', f.after - f.before, 'reason', reason))
   from unnest(reratings) as f
   order by f.request_id, f.account_id;
@@ -8387,7 +8397,7 @@ begin
 end
 $$;
 comment on function preauth_api.cancel_many(jsonb, text[], text[]) is
-  'Many cancel calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
+  'Many cancel calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: the role that calls). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
 -- 050_api/charge.sql
 create function preauth_api.charge(
@@ -8423,7 +8433,7 @@ begin
 end
 $$;
 comment on function preauth_api.charge_many(jsonb, text[], text[]) is
-  'Many charge calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
+  'Many charge calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: the role that calls). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
 -- 050_api/create_key.sql
 create function preauth_api.create_key(name text, role text, key_hash bytea, account_id text default null, actor text default null) returns jsonb
@@ -8539,7 +8549,7 @@ begin
 end
 $$;
 comment on function preauth_api.extend_many(jsonb, text[], text[]) is
-  'Many extend calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
+  'Many extend calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: the role that calls). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
 -- 050_api/forget.sql
 create function preauth_api.forget(account_id text, reason text default null, actor text default null) returns jsonb
@@ -8904,7 +8914,7 @@ begin
 end
 $$;
 comment on function preauth_api.release_many(jsonb, text[], text[]) is
-  'Many release calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
+  'Many release calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: the role that calls). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
 -- 050_api/rerate.sql
 create function preauth_api.rerate(
@@ -9002,7 +9012,7 @@ begin
 end
 $$;
 comment on function preauth_api.reserve_many(jsonb, text[], text[]) is
-  'Many reserve calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
+  'Many reserve calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: the role that calls). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
 -- 050_api/reset.sql
 create function preauth_api.reset(account_id text, body jsonb, actor text default null) returns jsonb
@@ -9046,7 +9056,7 @@ begin
 end
 $$;
 comment on function preauth_api.resolve_many(jsonb, text[], text[]) is
-  'Many resolve calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
+  'Many resolve calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: the role that calls). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
 -- 050_api/revision.sql
 create function preauth_api.revision() returns text
@@ -9108,7 +9118,7 @@ begin
 end
 $$;
 comment on function preauth_api.settle_many(jsonb, text[], text[]) is
-  'Many settle calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: session_user). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
+  'Many settle calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: the role that calls). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
 -- 050_api/switch_plan.sql
 create function preauth_api.switch_plan(account_id text, body jsonb, actor text default null) returns jsonb

@@ -11441,6 +11441,68 @@ AS $function$
       from preauth.reservation_event as e where e.request_id = r.request_id and e.account_id = r.account_id))::text
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._asks(call text, items jsonb, actors text[], within text[])
+ RETURNS preauth._ask[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  asks preauth._ask[] := array[]::preauth._ask[];
+  item jsonb;
+  errors jsonb;
+begin
+  if jsonb_typeof(items) is distinct from 'array' or jsonb_array_length(items) not between 1 and 512 then
+    perform preauth._raise('PA001', 'items must be a JSON array of 1 to 512 items');
+  end if;
+  for n in 1 .. jsonb_array_length(items) loop
+    item := items -> (n - 1);
+    errors := case when preauth._is_plain(call, item) then null else preauth._shape_errors(call, item) end;
+    asks[n] := row(n, call, item ->> 'request_id', item ->> 'account_id',
+      case when errors is null then preauth._normal_body(call, item) end,
+      coalesce(actors[n], preauth._caller()), within[n],
+      errors is null and coalesce((item ->> 'dry_run')::boolean, false), false, errors)::preauth._ask;
+  end loop;
+  return preauth._with_twins(asks);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._caller()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$ select coalesce(nullif(current_setting('role', true), 'none'), session_user) $function$;
+
+CREATE OR REPLACE FUNCTION preauth._change_limits(budget_id bigint, limit_amount bigint, actor text, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  at timestamptz := preauth._now();
+  window_ids bigint[];
+begin
+  with changed as (
+    select w.window_id, w.account_id, w.limit_amount as before, preauth._limit_with(w, _change_limits.limit_amount) as after
+    from preauth._lock_windows(array(
+      select c.window_id from preauth.budget_window as c
+      where c.budget_id = _change_limits.budget_id and c.ends_at > at
+        and c.limit_amount is distinct from preauth._limit_with(c, _change_limits.limit_amount))) as w
+    where w.budget_id = _change_limits.budget_id
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select c.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', c.window_id,
+      jsonb_build_object('before', c.before, 'after', c.after), at, coalesce(actor, preauth._caller()), reason
+    from changed as c
+  ), moved as (
+    update preauth.budget_window as w set limit_amount = c.after
+    from changed as c
+    where w.window_id = c.window_id
+    returning w.window_id
+  )
+  select array_agg(m.window_id) into window_ids from moved as m;
+  perform preauth._raise_alerts(window_ids, at);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._decision_detail(r preauth.reservation)
  RETURNS jsonb
  LANGUAGE sql
@@ -11513,10 +11575,14 @@ AS $function$
     (select r.dimensions from rows as r where r.tier = 1),
     array(select (t.tier ->> 'above_input_tokens')::bigint from jsonb_array_elements(tiers) with ordinality as t (tier, place) order by t.place),
     (select array_agg(r.rates order by r.tier) from rows as r), (select array_agg(r.bounds order by r.tier) from rows as r),
+<<<<<<< HEAD
     preauth._required_of(tiers),
     case when unit = 'usd_nano' and jsonb_array_length(tiers) = 1 and not tiers -> 0 -> 'rates' ? 'requests'
       then (select jsonb_object_agg(n.dimension, trim_scale(n.bound)) from numerators as n) end,
     body ->> 'source', preauth._now(), coalesce(actor, session_user)
+=======
+    preauth._required_of(tiers), body ->> 'source', preauth._now(), coalesce(actor, preauth._caller())
+>>>>>>> s2-access
   returning price_table.*
 $function$;
 
@@ -11525,6 +11591,18 @@ CREATE OR REPLACE FUNCTION preauth._is_plain_request(body jsonb)
  LANGUAGE sql
  IMMUTABLE
 AS $function$ select not body ?| array['amounts', 'usage', 'alternatives'] $function$;
+
+CREATE OR REPLACE FUNCTION preauth._log_change(actor text, subject text, subject_id text, before jsonb, after jsonb, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if before is distinct from after then
+    insert into preauth.change_log (changed_at, actor, subject, subject_id, before, after, reason)
+    values (preauth._now(), coalesce(actor, preauth._caller()), subject, subject_id, before, after, reason);
+  end if;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamp with time zone)
  RETURNS void
@@ -11597,6 +11675,17 @@ begin
   end loop;
   return found_one;
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._open_aliases(body jsonb, name text, unit text, effective_from timestamp with time zone, actor text)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into preauth.price_table (name, model, variant, unit, effective_from, alias_of, source, published_at, published_by)
+  select distinct preauth._price_table_name(a.alias, body ->> 'variant'), a.alias, body ->> 'variant', unit, effective_from, name, body ->> 'source',
+    preauth._now(), coalesce(actor, preauth._caller())
+  from jsonb_array_elements_text(nullif(body -> 'aliases', 'null')) as a (alias)
+  where (preauth._price_table_at(preauth._price_table_name(a.alias, body ->> 'variant'), unit, effective_from)).alias_of is distinct from name
 $function$;
 
 CREATE OR REPLACE FUNCTION preauth._option_quote(body jsonb, option_no integer, tariffs preauth._tariff[])
@@ -11757,6 +11846,38 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._raise_window(account_id text, name text, amount bigint, expires_at timestamp with time zone, at timestamp with time zone, actor text, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  moved bigint[];
+begin
+  with wanted as (
+    select w, l.base + l.raised as after, l.raised
+    from preauth._budgets_of(array[account_id], at) as b
+    cross join lateral preauth._current_window(b.scope, b.counter_id, at) as c
+    join preauth.budget_window as w on w.window_id = c.window_id
+    cross join lateral (select w.limit_amount - w.raised, least(_raise_window.amount, 9007199254740991 - (w.limit_amount - w.raised))) as l (base, raised)
+    where (b.budget).name = _raise_window.name
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select _raise_window.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', (x.w).window_id,
+      jsonb_build_object('before', (x.w).limit_amount, 'after', x.after), at, coalesce(actor, preauth._caller()), reason
+    from wanted as x where x.after is distinct from (x.w).limit_amount
+  ), raised as (
+    update preauth.budget_window as w
+    set limit_amount = x.after, raised = case when x.after is not null then x.raised else 0 end,
+      raised_until = case when x.after is not null and x.raised > 0 and expires_at < w.ends_at then expires_at end
+    from wanted as x
+    where w.window_id = (x.w).window_id
+    returning w.window_id
+  )
+  select array_agg(r.window_id) into moved from raised as r;
+  perform preauth._raise_alerts(moved, at);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._rename_statements()
  RETURNS SETOF text
  LANGUAGE sql
@@ -11808,6 +11929,49 @@ AS $function$
     else after || substr(subject_id, length(before) + 1)
   end
   where subject_id = before or starts_with(subject_id, before || '/') or starts_with(subject_id, 'account:' || before || '/')
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._take_up(account_id text, apply text, at timestamp with time zone, actor text, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  taken bigint[];
+begin
+  with pair as (
+    select distinct on ((e.budget).budget_id) c.window_id, e.budget, former
+    from preauth._budgets_of(array[_take_up.account_id], at) as e
+    join preauth.budget as former
+      on former.name = (e.budget).name and former.budget_id <> (e.budget).budget_id
+      and (former.account_id = _take_up.account_id or former.plan_id is not null) and preauth._counts_alike(former, e.budget)
+    cross join lateral preauth._current_window(_take_up.account_id, former.budget_id, at) as c
+    join preauth.budget_window as w on w.window_id = c.window_id
+    where not exists (
+      select from preauth.budget_window as x
+      where x.account_id = _take_up.account_id and x.budget_id = (e.budget).budget_id and x.starts_at < w.ends_at and x.ends_at > w.starts_at)
+    order by (e.budget).budget_id, c.window_id desc
+  ), moved as (
+    update preauth.budget_window as w
+    set budget_id = (p.budget).budget_id,
+      ordinal = 1 + coalesce((select max(x.ordinal) from preauth.budget_window as x
+                              where x.account_id = _take_up.account_id and x.budget_id = (p.budget).budget_id), 0),
+      limit_amount = case apply when 'now' then preauth._limit_with(w, (p.budget).limit_amount) else w.limit_amount end,
+      overdraft_amount = preauth._overdraft(p.budget)
+    from pair as p
+    join preauth.budget_window as was on was.window_id = p.window_id
+    where w.window_id = p.window_id
+    returning w.window_id, was.limit_amount as before, w.limit_amount as after,
+      (p.former).owner || '/' || (p.former).name as taken_from, (p.budget).owner || '/' || (p.budget).name as taken_by
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select _take_up.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', m.window_id,
+      jsonb_build_object('before', m.before, 'after', m.after, 'from', m.taken_from, 'to', m.taken_by), at, coalesce(actor, preauth._caller()), reason
+    from moved as m
+    returning window_id
+  )
+  select array_agg(n.window_id) into taken from noted as n;
+  perform preauth._raise_alerts(taken, at);
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION preauth._tariffs(names text[], at timestamp with time zone)
@@ -11946,6 +12110,63 @@ begin
     ) as t
     where t.tiers is not null
     order by t.unit <> 'usd_nano');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._write_correction(target preauth.budget_window, amount bigint, request jsonb, at timestamp with time zone, actor text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  budget preauth.budget;
+  key constant text := coalesce(request ->> 'idempotency_key', (request ->> 'call') || ':' || gen_random_uuid());
+  after preauth.budget_window;
+  reply jsonb;
+begin
+  select b.* into budget from preauth.budget as b where b.budget_id = target.budget_id;
+  if amount <> 0 then
+    perform preauth._correct_settled(target.window_id, amount, at);
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    values (target.account_id, key, 'adjustment', target.window_id, jsonb_build_object(budget.unit, amount), at, coalesce(actor, preauth._caller()), request ->> 'reason');
+  end if;
+  select w.* into after from preauth.budget_window as w where w.window_id = target.window_id;
+  perform preauth._log_change(actor, 'window', target.account_id || '/' || budget.name || '/' || target.window_key,
+    preauth._figures_json(target, budget, at), preauth._figures_json(after, budget, at), request ->> 'reason');
+  reply := jsonb_build_object('account_id', target.account_id, 'budget', budget.name, 'unit', budget.unit, 'window', target.window_key, 'amount', amount,
+      'reason', request -> 'reason', 'idempotency_key', request -> 'idempotency_key', 'adjusted_at', preauth._time(at), 'replayed', false)
+    || preauth._figures_json(after, budget, at);
+  if request ? 'idempotency_key' then
+    insert into preauth.correction (account_id, idempotency_key, body, reply, corrected_at)
+    values (target.account_id, key, request, reply, at);
+  end if;
+  return reply;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._write_reratings(reratings preauth._rerating[], wrong_table bigint, right_table bigint, unit text, actor text, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  at timestamptz;
+begin
+  perform preauth._lock_windows(array(select w.window_id from preauth._rerated_windows(reratings, unit) as w));
+  at := preauth._now();
+  with moved as (
+    select w.difference, c.*
+    from preauth._rerated_windows(reratings, unit) as w
+    cross join lateral preauth._correct_settled(w.window_id, w.difference, at) as c
+  )
+  insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+  select m.account_id, format('rerate:%s:%s:%s', wrong_table, right_table, gen_random_uuid()), 'adjustment', m.window_id,
+    jsonb_build_object(unit, m.difference), at, coalesce(actor, preauth._caller()), coalesce(reason, format('rerated from price table %s to %s', wrong_table, right_table))
+  from moved as m
+  order by m.window_id;
+  insert into preauth.reservation_event (request_id, account_id, event, occurred_at, actor, detail)
+  select f.request_id, f.account_id, 'rerated', at, coalesce(actor, preauth._caller()), jsonb_strip_nulls(jsonb_build_object('unit', unit,
+    'wrong_table', wrong_table, 'right_table', right_table, 'before', f.before, 'after', f.after, 'difference', f.after - f.before, 'reason', reason))
+  from unnest(reratings) as f
+  order by f.request_id, f.account_id;
 end
 $function$;
 
@@ -12166,6 +12387,8 @@ revoke all on function preauth._archive(chosen preauth.reservation[], before tim
 
 revoke all on function preauth._archive_document(r preauth.reservation) from public;
 
+revoke all on function preauth._caller() from public;
+
 revoke all on function preauth._forget(account_id text, pseudonym text) from public;
 
 revoke all on function preauth._is_plain_request(body jsonb) from public;
@@ -12220,6 +12443,8 @@ comment on function preauth._archive(chosen preauth.reservation[], before timest
 
 comment on function preauth._archive_document(r preauth.reservation) is 'A reservation with its lines and events, as it goes to an archive: one line of JSON.';
 
+comment on function preauth._caller() is 'Who calls, where nobody says so: the role that a session has taken, as PostgREST''s does, else who logged in.';
+
 comment on function preauth._forget(account_id text, pseudonym text) is 'Gives an account another name everywhere. Its windows are locked, and it holds nothing.';
 
 comment on function preauth._is_plain_request(body jsonb) is 'Whether a priced request says no more of what it asks for than its max_usage.';
@@ -12252,11 +12477,25 @@ comment on function preauth_api.archive_figures() is 'What the archive must hold
 
 comment on function preauth_api.audit_prices(since timestamp with time zone, until timestamp with time zone, account_id text, max_count integer, cursor text) is 'Which price tables priced the reservations of since <= time < until: how many each, and what they settled, in the table''s unit. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
 
+comment on function preauth_api.cancel_many(items jsonb, actors text[], within text[]) is 'Many cancel calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: the role that calls). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
+
+comment on function preauth_api.charge_many(items jsonb, actors text[], within text[]) is 'Many charge calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: the role that calls). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
+
+comment on function preauth_api.extend_many(items jsonb, actors text[], within text[]) is 'Many extend calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: the role that calls). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
+
 comment on function preauth_api.forget(account_id text, reason text, actor text) is 'Gives an account another name in every table and drops what callers said of it (labels, session and provider ids); amounts, times and request ids stay, so all sums do. It cannot be undone, and nobody can tell the new name from the old. 409 holds_open while it holds something.';
 
 comment on function preauth_api.publish_price_table(body jsonb, actor text) is 'Publishes rates of a model from an instant on. body: {model, variant, unit (default usd_nano), effective_from (default now), rates {dimension: {micro_usd, per, required}} or tiers [{above_input_tokens, rates}], source, aliases, reason}; in other units a rate is {amount, per, required}. The same again is replayed; other rates of the same name, unit and instant are a 409 price_table_conflict. Returns the table, or a problem with nothing written.';
 
+comment on function preauth_api.release_many(items jsonb, actors text[], within text[]) is 'Many release calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: the role that calls). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
+
 comment on function preauth_api.rerate(wrong_table bigint, right_table bigint, since timestamp with time zone, until timestamp with time zone, confirm boolean, reason text, actor text) is 'Prices what was spent from since until before until by the wrong table once more, by the right one, and tells the difference by account, in the tables'' unit. confirm: each window moves by an adjustment. What is rerated is not rerated again: the same call then finds nothing to do.';
+
+comment on function preauth_api.reserve_many(items jsonb, actors text[], within text[]) is 'Many reserve calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: the role that calls). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
+
+comment on function preauth_api.resolve_many(items jsonb, actors text[], within text[]) is 'Many resolve calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: the role that calls). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
+
+comment on function preauth_api.settle_many(items jsonb, actors text[], within text[]) is 'Many settle calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: the role that calls). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
 comment on table preauth.window_checkpoint is 'What was moved out of a window to an archive: with the lines that are left it is what the window has settled.';
 

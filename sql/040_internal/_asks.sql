@@ -15,7 +15,7 @@ begin
     errors := case when preauth._is_plain(call, item) then null else preauth._shape_errors(call, item) end;
     asks[n] := row(n, call, item ->> 'request_id', item ->> 'account_id',
       case when errors is null then preauth._normal_body(call, item) end,
-      coalesce(actors[n], session_user), within[n],
+      coalesce(actors[n], preauth._caller()), within[n],
       errors is null and coalesce((item ->> 'dry_run')::boolean, false), false, errors)::preauth._ask;
   end loop;
   return preauth._with_twins(asks);

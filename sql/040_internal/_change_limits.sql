@@ -15,7 +15,7 @@ begin
   ), noted as (
     insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
     select c.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', c.window_id,
-      jsonb_build_object('before', c.before, 'after', c.after), at, coalesce(actor, session_user), reason
+      jsonb_build_object('before', c.before, 'after', c.after), at, coalesce(actor, preauth._caller()), reason
     from changed as c
   ), moved as (
     update preauth.budget_window as w set limit_amount = c.after

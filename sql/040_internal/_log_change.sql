@@ -4,7 +4,7 @@ as $$
 begin
   if before is distinct from after then
     insert into preauth.change_log (changed_at, actor, subject, subject_id, before, after, reason)
-    values (preauth._now(), coalesce(actor, session_user), subject, subject_id, before, after, reason);
+    values (preauth._now(), coalesce(actor, preauth._caller()), subject, subject_id, before, after, reason);
   end if;
 end
 $$;

@@ -3,7 +3,7 @@ language sql
 as $$
   insert into preauth.price_table (name, model, variant, unit, effective_from, alias_of, source, published_at, published_by)
   select distinct preauth._price_table_name(a.alias, body ->> 'variant'), a.alias, body ->> 'variant', unit, effective_from, name, body ->> 'source',
-    preauth._now(), coalesce(actor, session_user)
+    preauth._now(), coalesce(actor, preauth._caller())
   from jsonb_array_elements_text(nullif(body -> 'aliases', 'null')) as a (alias)
   where (preauth._price_table_at(preauth._price_table_name(a.alias, body ->> 'variant'), unit, effective_from)).alias_of is distinct from name
 $$;

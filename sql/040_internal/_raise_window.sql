@@ -14,7 +14,7 @@ begin
   ), noted as (
     insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
     select _raise_window.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', (x.w).window_id,
-      jsonb_build_object('before', (x.w).limit_amount, 'after', x.after), at, coalesce(actor, session_user), reason
+      jsonb_build_object('before', (x.w).limit_amount, 'after', x.after), at, coalesce(actor, preauth._caller()), reason
     from wanted as x where x.after is distinct from (x.w).limit_amount
   ), raised as (
     update preauth.budget_window as w

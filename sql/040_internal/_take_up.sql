@@ -31,7 +31,7 @@ begin
   ), noted as (
     insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
     select _take_up.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', m.window_id,
-      jsonb_build_object('before', m.before, 'after', m.after, 'from', m.taken_from, 'to', m.taken_by), at, coalesce(actor, session_user), reason
+      jsonb_build_object('before', m.before, 'after', m.after, 'from', m.taken_from, 'to', m.taken_by), at, coalesce(actor, preauth._caller()), reason
     from moved as m
     returning window_id
   )

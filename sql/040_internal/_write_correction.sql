@@ -11,7 +11,7 @@ begin
   if amount <> 0 then
     perform preauth._correct_settled(target.window_id, amount, at);
     insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
-    values (target.account_id, key, 'adjustment', target.window_id, jsonb_build_object(budget.unit, amount), at, coalesce(actor, session_user), request ->> 'reason');
+    values (target.account_id, key, 'adjustment', target.window_id, jsonb_build_object(budget.unit, amount), at, coalesce(actor, preauth._caller()), request ->> 'reason');
   end if;
   select w.* into after from preauth.budget_window as w where w.window_id = target.window_id;
   perform preauth._log_change(actor, 'window', target.account_id || '/' || budget.name || '/' || target.window_key,

@@ -13,11 +13,11 @@ begin
   )
   insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
   select m.account_id, format('rerate:%s:%s:%s', wrong_table, right_table, gen_random_uuid()), 'adjustment', m.window_id,
-    jsonb_build_object(unit, m.difference), at, coalesce(actor, session_user), coalesce(reason, format('rerated from price table %s to %s', wrong_table, right_table))
+    jsonb_build_object(unit, m.difference), at, coalesce(actor, preauth._caller()), coalesce(reason, format('rerated from price table %s to %s', wrong_table, right_table))
   from moved as m
   order by m.window_id;
   insert into preauth.reservation_event (request_id, account_id, event, occurred_at, actor, detail)
-  select f.request_id, f.account_id, 'rerated', at, coalesce(actor, session_user), jsonb_strip_nulls(jsonb_build_object('unit', unit,
+  select f.request_id, f.account_id, 'rerated', at, coalesce(actor, preauth._caller()), jsonb_strip_nulls(jsonb_build_object('unit', unit,
     'wrong_table', wrong_table, 'right_table', right_table, 'before', f.before, 'after', f.after, 'difference', f.after - f.before, 'reason', reason))
   from unnest(reratings) as f
   order by f.request_id, f.account_id;

@@ -37,6 +37,7 @@ async def test_a_reservation_is_authorized_settled_and_read(client, reserve, ser
     assert (settled.status, settled.data["state"]) == (200, "settled")
     read = await client.call("reservation", service_key, request_id="r1")
     assert read.data["settlement"]["amounts"] == tokens(250)
+    assert {step["actor"] for step in read.data["timeline"]} == {"service_role"}
 
 
 async def test_a_denial_has_its_status_its_body_and_when_to_come_again(ledger, client, service_key):
