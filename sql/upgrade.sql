@@ -11575,14 +11575,10 @@ AS $function$
     (select r.dimensions from rows as r where r.tier = 1),
     array(select (t.tier ->> 'above_input_tokens')::bigint from jsonb_array_elements(tiers) with ordinality as t (tier, place) order by t.place),
     (select array_agg(r.rates order by r.tier) from rows as r), (select array_agg(r.bounds order by r.tier) from rows as r),
-<<<<<<< HEAD
     preauth._required_of(tiers),
     case when unit = 'usd_nano' and jsonb_array_length(tiers) = 1 and not tiers -> 0 -> 'rates' ? 'requests'
       then (select jsonb_object_agg(n.dimension, trim_scale(n.bound)) from numerators as n) end,
-    body ->> 'source', preauth._now(), coalesce(actor, session_user)
-=======
-    preauth._required_of(tiers), body ->> 'source', preauth._now(), coalesce(actor, preauth._caller())
->>>>>>> s2-access
+    body ->> 'source', preauth._now(), coalesce(actor, preauth._caller())
   returning price_table.*
 $function$;
 
