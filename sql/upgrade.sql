@@ -4198,6 +4198,25 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._make_room(slots preauth._slot[], slot_ids bigint[], INOUT reserved bigint[], INOUT looked_back bigint[], places integer[], wanted bigint[], enforced boolean, at timestamp with time zone, OUT short integer)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  freed bigint;
+begin
+  short := preauth._first_shortage(slots, reserved, places, wanted, enforced);
+  while short is not null and slot_ids[places[short]] <> all (looked_back) and wanted[short] + least(slots[places[short]].settled, 0) <= slots[places[short]].capacity loop
+    freed := preauth._give_back(slot_ids[places[short]], at);
+    if freed is null then
+      looked_back := looked_back || slot_ids[places[short]];
+    end if;
+    reserved[places[short]] := reserved[places[short]] - coalesce(freed, 0);
+    short := preauth._first_shortage(slots, reserved, places, wanted, enforced);
+  end loop;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._next_window(scope text, budget_id bigint, policy jsonb, zone text, at timestamp with time zone, OUT window_key text, OUT starts_at timestamp with time zone, OUT ends_at timestamp with time zone)
  RETURNS record
  LANGUAGE plpgsql
@@ -4435,7 +4454,7 @@ CREATE OR REPLACE FUNCTION preauth._shortage_reason(slot preauth._slot, required
 AS $function$
   select case
     when slot.unit = 'open_holds' then 'too_many_holds'
-    when required > slot.capacity and not (isfinite(slot.ends_at) and required <= slot.next_capacity) then 'exceeds_limit'
+    when required + least(slot.settled, 0) > slot.capacity and not (isfinite(slot.ends_at) and required <= slot.next_capacity) then 'exceeds_limit'
     else 'budget_exhausted'
   end
 $function$;
@@ -4473,7 +4492,7 @@ AS $function$
       select at as turns_at, 0 as step, required = 0 or slot.settled + reserved + required <= slot.capacity as fits
       union all
       select greatest(l.lapses_at, at), (row_number() over (order by l.lapses_at))::integer,
-        required = 0 or slot.settled + reserved - l.freed + required <= slot.capacity or l.is_last and required <= slot.capacity
+        required = 0 or slot.settled + reserved - l.freed + required <= slot.capacity or l.is_last and required + least(slot.settled, 0) <= slot.capacity
       from unnest(lapses) as l
       where l.slot = place and l.lapses_at < slot.ends_at
       union all
@@ -4921,7 +4940,7 @@ comment on function preauth._rolling_spend() is 'What was ever added to rolling 
 
 comment on function preauth._settled_at(w preauth.budget_window, at timestamp with time zone) is 'What a window counts as settled at an instant, in the budget''s unit: of a rolling window what has not aged out, whether or not anything was written since.';
 
-comment on function preauth._shortage_reason(slot preauth._slot, required bigint) is 'The denial''s reason where a slot cannot cover what is required of it: exceeds_limit where neither this window nor the next ever can.';
+comment on function preauth._shortage_reason(slot preauth._slot, required bigint) is 'The denial''s reason where a slot cannot cover what is required of it: exceeds_limit where neither this window, with what it was credited beyond its spend, nor the next ever can.';
 
 comment on function preauth._slice_length(policy jsonb) is 'How long a slice of a rolling window is, in whole milliseconds; null for other windows.';
 

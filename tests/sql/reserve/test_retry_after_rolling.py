@@ -187,3 +187,17 @@ async def test_many_leases_are_awaited_exactly(ledger, clock):
     assert (await ledger.reserve("a", "ann", tokens(200)))["retry_after_ms"] == 60_000
     assert (await ledger.reserve("b", "ann", tokens(201)))["retry_after_ms"] == 61_000
     assert (await ledger.reserve("c", "ann", tokens(600)))["retry_after_ms"] == 62_000
+
+
+async def test_after_a_credit_more_than_the_limit_fits_once_leases_have_lapsed(ledger, clock):
+    await ledger.grant("ann", 15, window=LIFETIME, on_expiry="release")
+    await ledger.reserve("lease", "ann", tokens(10), ttl_seconds=1)
+    await ledger.connection.execute(
+        "select preauth._correct_settled(w.window_id, -20, preauth._now()) from preauth.budget_window as w"
+    )
+    await ledger.connection.execute(
+        "insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor)"
+        """ select 'ann', 'credit', 'adjustment', window_id, '{"tokens": -20}', preauth._now(), 'test' from preauth.budget_window"""
+    )
+    assert await assert_fits_exactly_then(ledger, clock, 30) == 1_000
+    assert_denied(await ledger.reserve("more", "ann", tokens(36)), "exceeds_limit")
