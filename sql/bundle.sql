@@ -4081,7 +4081,7 @@ declare
   freed bigint;
 begin
   short := preauth._first_shortage(slots, reserved, places, wanted, enforced);
-  while short is not null and slot_ids[places[short]] <> all (looked_back) and wanted[short] <= slots[places[short]].capacity loop
+  while short is not null and slot_ids[places[short]] <> all (looked_back) and wanted[short] + least(slots[places[short]].settled, 0) <= slots[places[short]].capacity loop
     freed := preauth._give_back(slot_ids[places[short]], at);
     if freed is null then
       looked_back := looked_back || slot_ids[places[short]];
@@ -6544,12 +6544,12 @@ language sql stable
 as $$
   select case
     when slot.unit = 'open_holds' then 'too_many_holds'
-    when required > slot.capacity and not (isfinite(slot.ends_at) and required <= slot.next_capacity) then 'exceeds_limit'
+    when required + least(slot.settled, 0) > slot.capacity and not (isfinite(slot.ends_at) and required <= slot.next_capacity) then 'exceeds_limit'
     else 'budget_exhausted'
   end
 $$;
 comment on function preauth._shortage_reason(preauth._slot, bigint) is
-  'The denial''s reason where a slot cannot cover what is required of it: exceeds_limit where neither this window nor the next ever can.';
+  'The denial''s reason where a slot cannot cover what is required of it: exceeds_limit where neither this window, with what it was credited beyond its spend, nor the next ever can.';
 
 -- 040_internal/_shortage_ruling.sql
 create function preauth._shortage_ruling(n integer, option_no integer, place integer, slot preauth._slot, reserved bigint, required bigint) returns preauth._ruling
@@ -6592,7 +6592,7 @@ as $$
       select at as turns_at, 0 as step, required = 0 or slot.settled + reserved + required <= slot.capacity as fits
       union all
       select greatest(l.lapses_at, at), (row_number() over (order by l.lapses_at))::integer,
-        required = 0 or slot.settled + reserved - l.freed + required <= slot.capacity or l.is_last and required <= slot.capacity
+        required = 0 or slot.settled + reserved - l.freed + required <= slot.capacity or l.is_last and required + least(slot.settled, 0) <= slot.capacity
       from unnest(lapses) as l
       where l.slot = place and l.lapses_at < slot.ends_at
       union all

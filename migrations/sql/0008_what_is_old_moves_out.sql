@@ -239,6 +239,25 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._make_room(slots preauth._slot[], slot_ids bigint[], INOUT reserved bigint[], INOUT looked_back bigint[], places integer[], wanted bigint[], enforced boolean, at timestamp with time zone, OUT short integer)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  freed bigint;
+begin
+  short := preauth._first_shortage(slots, reserved, places, wanted, enforced);
+  while short is not null and slot_ids[places[short]] <> all (looked_back) and wanted[short] + least(slots[places[short]].settled, 0) <= slots[places[short]].capacity loop
+    freed := preauth._give_back(slot_ids[places[short]], at);
+    if freed is null then
+      looked_back := looked_back || slot_ids[places[short]];
+    end if;
+    reserved[places[short]] := reserved[places[short]] - coalesce(freed, 0);
+    short := preauth._first_shortage(slots, reserved, places, wanted, enforced);
+  end loop;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
@@ -564,6 +583,40 @@ AS $function$
     else after || substr(subject_id, length(before) + 1)
   end
   where subject_id = before or starts_with(subject_id, before || '/') or starts_with(subject_id, 'account:' || before || '/')
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._shortage_reason(slot preauth._slot, required bigint)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case
+    when slot.unit = 'open_holds' then 'too_many_holds'
+    when required + least(slot.settled, 0) > slot.capacity and not (isfinite(slot.ends_at) and required <= slot.next_capacity) then 'exceeds_limit'
+    else 'budget_exhausted'
+  end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._slot_turns(slot preauth._slot, place integer, reserved bigint, required bigint, at timestamp with time zone, lapses preauth._lapse[])
+ RETURNS TABLE(turns_at timestamp with time zone, short integer)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select t.turns_at, case when not t.fits then 1 when t.did is null then 0 else -1 end
+  from (
+    select p.turns_at, p.fits, lag(p.fits) over (order by p.turns_at, p.step) as did
+    from (
+      select at as turns_at, 0 as step, required = 0 or slot.settled + reserved + required <= slot.capacity as fits
+      union all
+      select greatest(l.lapses_at, at), (row_number() over (order by l.lapses_at))::integer,
+        required = 0 or slot.settled + reserved - l.freed + required <= slot.capacity or l.is_last and required + least(slot.settled, 0) <= slot.capacity
+      from unnest(lapses) as l
+      where l.slot = place and l.lapses_at < slot.ends_at
+      union all
+      select slot.ends_at, 1000000, required = 0 or required <= slot.next_capacity where isfinite(slot.ends_at)
+    ) as p
+  ) as t
+  where t.fits is distinct from t.did
 $function$;
 
 CREATE OR REPLACE FUNCTION preauth._take_up(account_id text, apply text, at timestamp with time zone, actor text, reason text)
@@ -1103,6 +1156,8 @@ comment on function preauth._rename_statements() is 'Updates that give an accoun
 comment on function preauth._renamed(value jsonb, before text, after text, key text) is 'A JSON value in which the account before is called after, wherever a member says that it names an account. key: of the member that it is the value of.';
 
 comment on function preauth._renamed_subject(subject_id text, before text, after text) is 'What a change was about, with the account before called after: its id, or one that begins with it; null where it names another.';
+
+comment on function preauth._shortage_reason(slot preauth._slot, required bigint) is 'The denial''s reason where a slot cannot cover what is required of it: exceeds_limit where neither this window, with what it was credited beyond its spend, nor the next ever can.';
 
 comment on function preauth._without_aliases(tariffs preauth._tariff[], at timestamp with time zone) is 'The tariffs with the table that each alias stands for at that instant in its place.';
 

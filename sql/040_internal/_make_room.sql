@@ -7,7 +7,7 @@ declare
   freed bigint;
 begin
   short := preauth._first_shortage(slots, reserved, places, wanted, enforced);
-  while short is not null and slot_ids[places[short]] <> all (looked_back) and wanted[short] <= slots[places[short]].capacity loop
+  while short is not null and slot_ids[places[short]] <> all (looked_back) and wanted[short] + least(slots[places[short]].settled, 0) <= slots[places[short]].capacity loop
     freed := preauth._give_back(slot_ids[places[short]], at);
     if freed is null then
       looked_back := looked_back || slot_ids[places[short]];

@@ -9,7 +9,7 @@ as $$
       select at as turns_at, 0 as step, required = 0 or slot.settled + reserved + required <= slot.capacity as fits
       union all
       select greatest(l.lapses_at, at), (row_number() over (order by l.lapses_at))::integer,
-        required = 0 or slot.settled + reserved - l.freed + required <= slot.capacity or l.is_last and required <= slot.capacity
+        required = 0 or slot.settled + reserved - l.freed + required <= slot.capacity or l.is_last and required + least(slot.settled, 0) <= slot.capacity
       from unnest(lapses) as l
       where l.slot = place and l.lapses_at < slot.ends_at
       union all

@@ -248,7 +248,7 @@ class Model:
     def _denied(
         self, asked: list[Any], holder: Account, budget: Budget, window: Window, wanted: int, at: datetime
     ) -> Denied:  # fmt: skip
-        ever = budget.capacity(window.limit)
+        ever = budget.capacity(window.limit) - min(budget.settled(window, at), 0)
         if window.ends_at:
             ever = max(ever, budget.capacity(budget.limit))
         fits = [

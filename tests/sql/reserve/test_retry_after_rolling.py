@@ -176,14 +176,15 @@ async def test_a_credit_that_ages_out_is_room_that_goes(ledger, clock):
     assert await assert_fits_exactly_then(ledger, clock, 101) == 30_000
 
 
-async def test_many_leases_are_awaited_exactly(ledger, clock):
-    await ledger.grant("ann", 600, window=LIFETIME, on_expiry="release")
-    for n in range(3):
-        items = [
-            {"request_id": f"{n}-{m}", "account_id": "ann", "amounts": tokens(1), "ttl_seconds": 60 + n}
-            for m in range(200)
-        ]  # fmt: skip
-        await ledger.many("reserve", items)
-    assert (await ledger.reserve("a", "ann", tokens(200)))["retry_after_ms"] == 60_000
-    assert (await ledger.reserve("b", "ann", tokens(201)))["retry_after_ms"] == 61_000
-    assert (await ledger.reserve("c", "ann", tokens(600)))["retry_after_ms"] == 62_000
+async def test_after_a_credit_more_than_the_limit_fits_once_leases_have_lapsed(ledger, clock):
+    await ledger.grant("ann", 15, window=LIFETIME, on_expiry="release")
+    await ledger.reserve("lease", "ann", tokens(10), ttl_seconds=1)
+    await ledger.connection.execute(
+        "select preauth._correct_settled(w.window_id, -20, preauth._now()) from preauth.budget_window as w"
+    )
+    await ledger.connection.execute(
+        "insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor)"
+        """ select 'ann', 'credit', 'adjustment', window_id, '{"tokens": -20}', preauth._now(), 'test' from preauth.budget_window"""
+    )
+    assert await assert_fits_exactly_then(ledger, clock, 30) == 1_000
+    assert_denied(await ledger.reserve("more", "ann", tokens(36)), "exceeds_limit")
