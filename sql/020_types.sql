@@ -170,7 +170,8 @@ create type preauth._rerating as (
   account_id text,
   before bigint,
   after bigint,
-  unpriced text
+  code text,
+  dimension text
 );
 comment on type preauth._rerating is
-  'A spend that a wrong price table priced last, in the unit of the table: what it cost by that, what it costs by the right one, or the dimension for which the right one has no rate.';
+  'A spend that a wrong price table priced last, in the unit of the table: what it cost by that, what it costs by the right one, or the code of why that cannot be told and the dimension that is the reason.';

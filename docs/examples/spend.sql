@@ -18,5 +18,5 @@ select s.*
 from jsonb_to_recordset(preauth_api.audit_spend('2026-09-01T00:00:00Z', '2026-10-01T00:00:00Z', by => '{label}', label => 'feature') -> 'items')
   as s (label text, unit text, amount bigint, events bigint);
 
--- The single amounts.
-select request_id, kind, unit, amount, model from preauth_api.spend order by event_id;
+-- The single amounts. A correction of a window by hand is a row with its window_id.
+select request_id, kind, unit, amount, model from preauth_api.spend where window_id is null order by occurred_at, request_id;

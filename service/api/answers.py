@@ -66,7 +66,7 @@ class Authorization(Named):
     lines: list[Line]
     expires_at: datetime | None
     over_limit: bool
-    """A soft or observed budget is above its limit."""
+    """A soft or observed budget of the account's own is above its limit."""
     replayed: bool
     """This request_id was answered before, so."""
     dry_run: bool | None = None

@@ -156,7 +156,7 @@ async def audit_exceptions(request: AnyRequest) -> Response[bytes]:
 
 @get("/audit/spend", opt={"operation": SPEND})
 async def audit_spend(request: AnyRequest) -> Response[bytes]:
-    """Sums by unit, adjustments included. since and until are required."""
+    """Sums by unit, reratings included and other corrections not. since and until are required."""
     return await reply(request, "spend")
 
 

@@ -1,7 +1,7 @@
 """Times in requests: RFC 3339, with their offset."""
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field
@@ -27,14 +27,19 @@ def _checked(value: str) -> str:
 
 
 def instant(value: str) -> datetime:
-    """The instant that a text names.
+    """The instant that a text names, from the year 1 to 9999 in UTC too.
 
     Raises:
         ValueError: it names none.
     """
     if not _FORM.fullmatch(value):
         raise ValueError(value)
-    return datetime.fromisoformat(value)
+    found = datetime.fromisoformat(value)
+    try:
+        found.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(value) from None
+    return found
 
 
 Instant = Annotated[

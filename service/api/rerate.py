@@ -47,7 +47,12 @@ RERATE = Operation(
     roles=ADMIN,
     body=RerateBody,
     answers={200: Rerating},
-    problems=("price_table_unknown", "dimension_unpriced"),
+    problems=(
+        "price_table_unknown",
+        "dimension_unpriced",
+        "dimension_unbounded",
+        "amount_out_of_range",
+    ),
     example={
         "wrong_table": 7,
         "right_table": 8,

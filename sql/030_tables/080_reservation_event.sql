@@ -10,6 +10,7 @@ create table preauth.reservation_event (
   constraint reservation_event_known check (event in (
     'released', 'extended', 'cancellation_requested', 'unknown', 'lapsed', 'kept', 'settlement_conflict', 'settlement_exceeds_hold', 'resolved', 'rerated'))
 );
+create index reservation_event_rerated on preauth.reservation_event (occurred_at) where event = 'rerated';
 alter table preauth.reservation_event enable row level security;
 comment on table preauth.reservation_event is 'Append-only transitions of a reservation that move no money into settled; with the reservation row and its usage events they are its timeline.';
 comment on column preauth.reservation_event.event_id is 'Order of writing.';

@@ -11,7 +11,12 @@ as $$
       where t.name = a.alias and t.unit = _alias_conflict.unit and t.effective_from = _alias_conflict.effective_from
         and t.alias_of is distinct from _alias_conflict.name)
     or exists (select from preauth.price_table as t where t.alias_of = a.alias and t.unit = _alias_conflict.unit)
-  order by a.alias limit 1
+  union all
+  select _alias_conflict.name
+  where jsonb_array_length(nullif(body -> 'aliases', 'null')) > 0 and exists (
+    select from preauth.price_table as t
+    where t.name = _alias_conflict.name and t.unit = _alias_conflict.unit and t.effective_from >= _alias_conflict.effective_from and t.alias_of is not null)
+  order by 1 limit 1
 $$;
 comment on function preauth._alias_conflict(jsonb, text, text, timestamptz) is
-  'The first alias that cannot be one: its name says something else from the same instant on, or other aliases stand for it. Null when all can.';
+  'The first alias that cannot be one: its name says something else from the same instant on, or other aliases stand for it; or the name itself, where it is an alias from the same instant on or later. Null when all can.';

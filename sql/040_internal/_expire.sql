@@ -13,7 +13,7 @@ begin
     return 0;
   end if;
   closed := preauth._close_lines(array(
-    select preauth._expiry_closing(r, l, at)
+    select preauth._expiry_closing(l, at)
     from unnest(due) as r
     join preauth.hold_line as l on l.request_id = r.request_id and l.account_id = r.account_id
     where l.state = 'held' and (l.lapses_at <= at or r.on_expiry = 'charge')

@@ -1,4 +1,4 @@
-create function preauth._expiry_closing(r preauth.reservation, line preauth.hold_line, at timestamptz) returns preauth._closing
+create function preauth._expiry_closing(line preauth.hold_line, at timestamptz) returns preauth._closing
 language sql stable
 as $$
   select case
@@ -6,4 +6,4 @@ as $$
     else row(line.request_id, line.account_id, line.position, line.window_id, 'settled', line.amount)::preauth._closing
   end
 $$;
-comment on function preauth._expiry_closing(preauth.reservation, preauth.hold_line, timestamptz) is 'What becomes of a line when time has passed: a lease lapses, another line is charged at its hold.';
+comment on function preauth._expiry_closing(preauth.hold_line, timestamptz) is 'What becomes of a line when time has passed: a lease lapses, another line is charged at its hold.';

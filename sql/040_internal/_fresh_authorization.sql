@@ -17,7 +17,7 @@ begin
     available := lines[k].available_after;
     texts := texts || case when k > from_line then ', ' else '' end
       || preauth._hold_line_text(ask.account_id, slot.budget, slot.scope, slot.unit, slot.window_key, lines[k].amount, available);
-    over_limit := over_limit or coalesce(available < 0, false);
+    over_limit := over_limit or coalesce(slot.scope = ask.account_id and available < 0, false);
     share := case when slot.scope = ask.account_id then available / greatest(slot.limit_amount, 1)::float8 end;
     if share < least_share or least_share is null and share is not null then
       least_share := share;

@@ -13,7 +13,8 @@ begin
   tokens := 0;
   for d in 1 .. cardinality(dimensions) loop
     if remaining ? dimensions[d] and figures[tier][d] is not null then
-      total := total + (remaining -> dimensions[d])::numeric * figures[tier][d];
+      total := total + case when is_ceiling and dimensions[d] = 'requests' then greatest((remaining -> dimensions[d])::numeric, 1)
+        else (remaining -> dimensions[d])::numeric end * figures[tier][d];
       if right(dimensions[d], 7) = '_tokens' then
         tokens := tokens + (remaining -> dimensions[d])::numeric;
       end if;
@@ -39,4 +40,4 @@ begin
 end
 $$;
 comment on function preauth._price(preauth._tariff, jsonb, boolean) is
-  'What {dimension: count} costs in the tariff''s unit: one ceiling over the exact sum, every token at the rate of the tier; and how many tokens that is. A request is counted once where it costs something and is not counted. is_ceiling: counts are bounds. code: why it is no amount to hold or to spend, and the dimension that is the reason; null when it is.';
+  'What {dimension: count} costs in the tariff''s unit: one ceiling over the exact sum, every token at the rate of the tier; and how many tokens that is. A request is counted once where it costs something and is not counted. is_ceiling: counts are bounds, that of requests at least 1. code: why it is no amount to hold or to spend, and the dimension that is the reason; null when it is.';

@@ -7,7 +7,7 @@ as $$
     r.price_table_ids[1], case when r.call = 'charge' then r.closure -> 'cost' end)
   from (
     select string_agg(preauth._hold_line_text(r.account_id, b.name, w.account_id, b.unit, w.window_key, h.amount, h.available_after), ', ' order by h.position) as lines,
-      bool_or(h.available_after < 0) as over_limit
+      bool_or(h.available_after < 0) filter (where w.account_id = r.account_id) as over_limit
     from preauth.hold_line as h
     join preauth.budget_window as w on w.window_id = h.window_id
     join preauth.budget as b on b.budget_id = w.budget_id

@@ -1,7 +1,7 @@
-create function preauth._rerated_windows(reratings preauth._rerating[], unit text) returns table (window_id bigint, difference bigint)
+create function preauth._rerated_windows(reratings preauth._rerating[], unit text) returns table (window_id bigint, difference numeric)
 language sql stable
 as $$
-  select l.window_id, sum(f.after - f.before)::bigint
+  select l.window_id, sum(f.after - f.before)
   from unnest(reratings) as f
   join preauth.hold_line as l on l.request_id = f.request_id and l.account_id = f.account_id and l.state = 'settled'
   join preauth.budget_window as w on w.window_id = l.window_id

@@ -2,8 +2,8 @@ create function preauth._reratings(wrong_table bigint, tariff preauth._tariff, s
 language sql stable
 as $$
   select array(
-    select row(u.request_id, u.account_id, coalesce((last.detail ->> 'after')::bigint, (u.amounts ->> tariff.unit)::bigint), p.amount::bigint,
-        case when p.code is not null then coalesce(p.dimension, p.code) end)::preauth._rerating
+    select row(u.request_id, u.account_id, coalesce((last.detail ->> 'after')::bigint, (u.amounts ->> tariff.unit)::bigint), case when p.code is null then p.amount::bigint end,
+        p.code, p.dimension)::preauth._rerating
     from preauth.usage_event as u
     left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id
     left join lateral (

@@ -10,7 +10,8 @@ declare
 begin
   for d in 1 .. cardinality(tariff.dimensions) loop
     continue when figures[tier][d] is null or not (counts ? tariff.dimensions[d] or tariff.dimensions[d] = 'requests');
-    so_far := so_far + coalesce((counts -> tariff.dimensions[d])::numeric, 1) * figures[tier][d];
+    so_far := so_far + case when is_ceiling and tariff.dimensions[d] = 'requests' then greatest((counts -> 'requests')::numeric, 1)
+      else coalesce((counts -> tariff.dimensions[d])::numeric, 1) end * figures[tier][d];
     shares := shares || jsonb_build_object(tariff.dimensions[d], div(so_far + tariff.scale - 1, tariff.scale) - before);
     before := div(so_far + tariff.scale - 1, tariff.scale);
   end loop;

@@ -3,8 +3,9 @@ language plpgsql stable
 as $$
 declare
   free jsonb := (
-    select jsonb_object_agg(c.key, c.value) from jsonb_each(usage) as c
-    where c.value <> '0' and not preauth._is_bounded(c.key, bounds));
+    select jsonb_object_agg(c.key, f.count) from jsonb_each(usage) as c
+    cross join lateral (select preauth._free_count(c.key, c.value::numeric, bounds) as count) as f
+    where f.count > 0);
   amounts jsonb;
 begin
   if free is null then

@@ -2,14 +2,12 @@ create function preauth._write_reratings(reratings preauth._rerating[], wrong_ta
 language plpgsql
 as $$
 declare
-  at timestamptz;
+  at timestamptz := preauth._now();
 begin
-  perform preauth._lock_windows(array(select w.window_id from preauth._rerated_windows(reratings, unit) as w));
-  at := preauth._now();
   with moved as (
     select w.difference, c.*
     from preauth._rerated_windows(reratings, unit) as w
-    cross join lateral preauth._correct_settled(w.window_id, w.difference, at) as c
+    cross join lateral preauth._correct_settled(w.window_id, w.difference::bigint, at) as c
   )
   insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
   select m.account_id, format('rerate:%s:%s:%s', wrong_table, right_table, gen_random_uuid()), 'adjustment', m.window_id,
@@ -24,4 +22,4 @@ begin
 end
 $$;
 comment on function preauth._write_reratings(preauth._rerating[], bigint, bigint, text, text, text) is
-  'Moves the windows of rerated spends by an adjustment each, and writes down by which table every spend is priced now: that is what keeps it from being rerated twice. Locks the windows.';
+  'Moves the windows of rerated spends by an adjustment each, and writes down by which table every spend is priced now: that is what keeps it from being rerated twice. The windows are locked.';

@@ -31,13 +31,19 @@ begin
         case when 'account' = any (by) then u.account_id end as account_id,
         case when 'model' = any (by) then coalesce(r.model, r.body ->> 'model') end as model,
         case when 'label' = any (by) then r.body -> 'labels' ->> audit_spend.label end as label,
-        a.key as unit, sum(a.value::text::bigint) as amount, count(*) as events
-      from preauth.usage_event as u
-      left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id and u.window_id is null
-      cross join lateral jsonb_each(u.amounts) as a
-      where u.kind <> 'limit_changed'
-        and u.occurred_at >= since and u.occurred_at < until
-        and (audit_spend.account_id is null or u.account_id = audit_spend.account_id)
+        u.unit, sum(u.amount) as amount, count(*) filter (where u.is_spend) as events
+      from (
+        select s.request_id, s.account_id, s.occurred_at, a.key as unit, a.value::text::bigint as amount, true as is_spend
+        from preauth.usage_event as s
+        cross join lateral jsonb_each(s.amounts) as a
+        where s.window_id is null and s.occurred_at >= since and s.occurred_at < until
+        union all
+        select e.request_id, e.account_id, e.occurred_at, e.detail ->> 'unit', (e.detail ->> 'difference')::bigint, false
+        from preauth.reservation_event as e
+        where e.event = 'rerated' and e.occurred_at >= since and e.occurred_at < until
+      ) as u
+      left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id
+      where (audit_spend.account_id is null or u.account_id = audit_spend.account_id)
         and (audit_spend.model is null or coalesce(r.model, r.body ->> 'model') = audit_spend.model)
       group by 1, 2, 3, 4, 5
     ) as g
@@ -48,4 +54,4 @@ begin
 end
 $$;
 comment on function preauth_api.audit_spend(timestamptz, timestamptz, text[], text, text, text, text, integer, text) is
-  'What was spent in since <= time < until, adjustments included, by unit and by what by names: day (in time_zone), account, model, label (the value of the label that label names). amount in the unit; events counts. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+  'What was spent in since <= time < until, and by how much reratings changed that, by unit and by what by names: day (in time_zone), account, model, label (the value of the label that label names). amount in the unit; events counts what was spent. Corrections of windows by hand are in audit_adjustments, for they are no spend of a model, and each is of one window. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';

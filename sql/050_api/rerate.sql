@@ -8,7 +8,7 @@ declare
   refusal jsonb;
   tariff preauth._tariff;
   reratings preauth._rerating[];
-  unpriced text;
+  problem jsonb;
 begin
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
@@ -21,10 +21,12 @@ begin
   end if;
   tariff := (preauth._tariffs_of(array[right_table]))[1];
   reratings := preauth._reratings(wrong_table, tariff, since, until);
-  select min(f.unpriced) into unpriced from unnest(reratings) as f;
-  if unpriced is not null then
-    return preauth._answered(preauth._problem('dimension_unpriced', format('Price table %s has no rate for %s.', right_table, unpriced),
-      jsonb_build_object('price_table_id', right_table, 'dimension', unpriced)));
+  if coalesce(confirm, false) then
+    perform preauth._lock_windows(array(select w.window_id from preauth._rerated_windows(reratings, tariff.unit) as w));
+  end if;
+  problem := preauth._rerate_problem(reratings, right_table, tariff.unit);
+  if problem is not null then
+    return preauth._answered(problem);
   end if;
   if coalesce(confirm, false) then
     perform preauth._write_reratings(reratings, wrong_table, right_table, tariff.unit, actor, reason);

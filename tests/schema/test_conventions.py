@@ -205,3 +205,33 @@ def test_plpgsql_check_finds_no_fault_in_any_function(database_url):
             ).fetchall()
             == []
         )
+
+
+def test_no_column_hides_a_parameter(database_url):
+    """An sql function reads an unqualified name as a column first: without the parameter it would still be made."""
+    hidden = []
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("create schema shadow")
+        rows = connection.execute(
+            """
+            select p.proname, p.prosrc, p.proargnames[:p.pronargs], p.proargtypes::regtype[]::text[], pg_get_function_result(p.oid)
+              from pg_proc p join pg_language l on l.oid = p.prolang
+             where p.pronamespace in ('preauth'::regnamespace, 'preauth_api'::regnamespace) and l.lanname = 'sql'
+               and p.pronargs > 0 and p.proargmodes is null order by 1"""
+        ).fetchall()
+        for name, source, parameters, types, result in rows:
+            for gone in parameters:
+                listed = ", ".join(
+                    f'"{"gone" if p == gone else p}" {t}'
+                    for p, t in zip(parameters, types, strict=True)
+                )
+                made = f"create or replace function shadow.{name}({listed}) returns {result} language sql as $shadow${source}$shadow$"
+                try:
+                    connection.execute(made.encode())
+                except psycopg.errors.Error:
+                    continue
+                connection.execute(f"drop function shadow.{name}".encode())
+                hidden.append((name, gone))
+        connection.execute("drop schema shadow")
+    assert rows
+    assert hidden == []

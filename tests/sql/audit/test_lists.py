@@ -1,12 +1,14 @@
 """Timelines, stuck holds, exceptions, spend, corrections and changes."""
 
 from datetime import timedelta
+from typing import ClassVar
 
 import pytest
 
 from tests.support.checks import assert_problem
 from tests.support.clock import NOON
-from tests.support.money import LIFETIME, budget, tokens, usd
+from tests.support.money import DOLLAR, LIFETIME, budget, tokens, usd
+from tests.support.prices import MODEL, publish, rates, spend
 
 
 @pytest.fixture(autouse=True)
@@ -145,6 +147,66 @@ async def test_spend_is_summed_by_day_model_label_and_unit(ledger, clock):
     rest = await asked(ledger, "spend", **period, cursor=page["next_cursor"])
     assert page["items"] + rest == await asked(ledger, "spend", **period)
     assert len(rest) == 1
+
+
+class TestSpendThatWasCorrected:
+    """u below team, each with two budgets of money, so that one spend counts on four windows."""
+
+    PERIOD: ClassVar = {"since": NOON, "until": NOON + timedelta(days=2)}
+    USAGE: ClassVar = {"output_tokens": 20_000}
+
+    @pytest.fixture(autouse=True)
+    async def spent(self, ledger, clock):
+        await ledger.put_account("team")
+        await ledger.put_account("u", parent_id="team")
+        for account in ("u", "team"):
+            for name in ("day", "month"):
+                await ledger.grant(account, DOLLAR, name, unit="usd_nano")
+        wrong = await publish(ledger, rates=rates(output_tokens="5"))
+        await spend(ledger, "c1", "u", self.USAGE, labels={"feature": "chat"})
+        clock.advance(seconds=1)
+        right = await publish(ledger, rates=rates(output_tokens="3"))
+        tables = {"wrong_table": wrong["price_table_id"], "right_table": right["price_table_id"]}
+        await ledger.call("rerate", **tables, **self.PERIOD, confirm=True)
+
+    async def test_a_rerating_changes_what_its_spend_comes_to_once(self, ledger):
+        by = ["account", "model", "label"]
+        found = await asked(ledger, "spend", **self.PERIOD, by=by, label="feature")
+        sums = {
+            (row["account_id"], row["model"], row["label"]): (row["amount"], row["events"])
+            for row in found if row["unit"] == "usd_nano"
+        }  # fmt: skip
+        assert sums == {("u", MODEL, "chat"): (60_000_000, 1)}
+        of_model = await asked(ledger, "spend", **self.PERIOD, account_id="u", model=MODEL)
+        assert {row["unit"]: row["amount"] for row in of_model} == {
+            "usd_nano": 60_000_000, "tokens": 20_000,
+        }  # fmt: skip
+
+    async def test_it_counts_when_it_was_written(self, ledger, clock):
+        before = {"since": NOON, "until": clock.now}
+        (money,) = [row for row in await asked(ledger, "spend", **before) if row["unit"] == "usd_nano"]  # fmt: skip
+        assert money["amount"] == 100_000_000
+
+    async def test_a_correction_by_hand_is_no_spend_of_a_model(self, ledger, clock):
+        before = await asked(ledger, "spend", **self.PERIOD)
+        body = {"budget": "day", "amount": -7, "reason": "goodwill", "idempotency_key": "k1"}
+        await ledger.call("adjust", account_id="u", body=body)
+        assert await asked(ledger, "spend", **self.PERIOD) == before
+        newest, *_ = await asked(ledger, "adjustments", account_id="u")
+        assert (newest["amount"], newest["budget"]) == (-7, "day")
+
+    async def test_the_view_tells_each_apart(self, ledger, clock):
+        body = {"budget": "day", "amount": -7, "reason": "goodwill", "idempotency_key": "k1"}
+        await ledger.call("adjust", account_id="u", body=body)
+        rows = await ledger.connection.fetch(
+            "select account_id, request_id, kind, amount, model, labels ->> 'feature', window_id is null"
+            " from preauth_api.spend where unit = 'usd_nano' order by kind"
+        )
+        assert [tuple(row) for row in rows] == [
+            ("u", "k1", "adjustment", -7, None, None, False),
+            ("u", "c1", "charge", 100_000_000, MODEL, "chat", True),
+            ("u", "c1", "rerated", -40_000_000, MODEL, "chat", True),
+        ]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,11 @@
 """A price table is published once and never changes; a later one supersedes it."""
 
+from datetime import datetime, timedelta
+
 import pytest
 
 from tests.support.checks import assert_problem
+from tests.support.clock import NOON
 from tests.support.prices import CHAT, MODEL, publish, rate, rates
 
 MEMBERS = {
@@ -123,6 +126,43 @@ async def test_an_alias_that_already_is_something_is_a_conflict(ledger, clock):
         assert_problem(reply, 409, "price_table_conflict")
         assert reply["name"] == alias
     assert await ledger.contents() == before
+
+
+@pytest.mark.parametrize("later", [0, 5])
+async def test_what_is_an_alias_from_then_on_or_later_has_no_aliases(ledger, clock, later):
+    when = clock.now + timedelta(days=later)
+    await publish(ledger, "other/chat", effective_from=when.isoformat(), aliases=[MODEL])
+    before = await ledger.contents()
+    reply = await publish(ledger, effective_from=NOON.isoformat(), aliases=["chat-1"])
+    assert_problem(reply, 409, "price_table_conflict")
+    assert reply["name"] == MODEL
+    assert await ledger.contents() == before
+
+
+async def test_what_was_an_alias_until_it_got_rates_may_have_aliases(ledger, clock):
+    await publish(ledger, "other/chat", aliases=[MODEL])
+    clock.advance(days=1)
+    table = await publish(ledger, aliases=["chat-1"])
+    assert table["aliases"] == ["chat-1"]
+
+
+INSTANTS = {
+    "9999-12-31T23:59:59-14:00": False,
+    "9999-12-31T23:59:59Z": True,
+    "9999-12-31T23:59:59.999999999Z": False,
+    "0001-01-01T00:00:00+14:00": False,
+    "0001-01-01T00:00:00Z": True,
+}
+
+
+@pytest.mark.parametrize(("instant", "good"), INSTANTS.items())
+async def test_an_instant_has_a_year_of_four_digits_in_utc_too(ledger, clock, instant, good):
+    reply = await publish(ledger, effective_from=instant)
+    if good:
+        assert datetime.fromisoformat(reply["effective_from"]) == datetime.fromisoformat(instant)
+    else:
+        assert_problem(reply, 400, "malformed")
+        assert [error["path"] for error in reply["errors"]] == ["effective_from"]
 
 
 async def test_an_alias_can_be_turned_to_another_model_later(ledger, clock):

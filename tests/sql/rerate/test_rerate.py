@@ -142,6 +142,57 @@ async def test_a_right_table_that_lacks_a_dimension_is_refused(ledger, clock, ta
     assert await ledger.contents() == before
 
 
+async def test_a_right_table_that_requires_what_a_hold_did_not_bound_is_refused(ledger, clock):
+    await ledger.grant("ann", DOLLAR, unit="usd_nano", on_expiry="charge")
+    wrong = await publish(ledger, rates=rates(output_tokens="2"))
+    await ask(ledger, "r1", "ann", {"output_tokens": 100})
+    clock.advance(hours=1)
+    await ledger.expire()
+    right = await publish(ledger, rates=rates(input_tokens="1", output_tokens="1"))
+    reply = await rerate(ledger, (wrong["price_table_id"], right["price_table_id"]), confirm=True)
+    assert_problem(reply, 422, "dimension_unbounded")
+    assert reply["dimension"] == "input_tokens"
+
+
+@pytest.mark.parametrize("confirm", [False, True])
+async def test_a_right_price_of_more_than_an_amount_can_be_is_refused(
+    ledger, clock, tables, confirm
+):
+    huge = {"micro_usd": 2**53 - 1, "per": 1}
+    other = await publish(ledger, "other", rates={"input_tokens": huge, "output_tokens": huge})
+    before = await ledger.contents()
+    reply = await rerate(ledger, (tables[0], other["price_table_id"]), confirm)
+    assert_problem(reply, 422, "amount_out_of_range")
+    assert (reply["price_table_id"], reply["unit"]) == (other["price_table_id"], "usd_nano")
+    assert await ledger.contents() == before
+
+
+@pytest.mark.parametrize("confirm", [False, True])
+async def test_a_window_moves_by_no_more_than_an_amount_can_be(ledger, clock, tables, confirm):
+    huge = {"micro_usd": (2**53 - 1) // 2000, "per": 1}
+    free = {"micro_usd": 0, "per": 1}
+    other = await publish(ledger, "other", rates={"input_tokens": huge, "output_tokens": free})
+    pair = tables[0], other["price_table_id"]
+    before = await ledger.contents()
+    assert_problem(await rerate(ledger, pair, confirm), 422, "amount_out_of_range")
+    assert await ledger.contents() == before
+
+
+async def test_a_window_that_would_count_too_far_is_not_rerated(ledger, clock):
+    await ledger.grant("ann", None, unit="usd_nano", enforcement="observe")
+    wrong = await publish(ledger, rates=rates(input_tokens="1"))
+    most = {"micro_usd": (2**53 - 1) // 1000, "per": 1}
+    right = await publish(ledger, "other", rates={"input_tokens": most})
+    for n in range(222):
+        amount = {"amount": 2**53 - 1, "reason": "much", "idempotency_key": f"k{n}"}
+        await ledger.call("adjust", account_id="ann", body={"budget": "cap", **amount})
+    await spend(ledger, "a1", "ann", {"input_tokens": 1})
+    pair = wrong["price_table_id"], right["price_table_id"]
+    before = await ledger.contents()
+    assert_problem(await rerate(ledger, pair, confirm=True), 422, "amount_out_of_range")
+    assert await ledger.contents() == before
+
+
 async def test_tables_must_be_known_and_have_rates(ledger, clock, tables):
     await publish(ledger, rates=RIGHT, aliases=["chat"])
     (alias,) = await ledger.call("price_tables", model="chat")

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.checks import assert_problem, at
 from tests.support.money import MONTH, tokens
+from tests.support.prices import publish, spend
 
 MEMBERS = {
     "request_id", "account_id", "call", "decision", "state", "model", "chosen_alternative",
@@ -98,6 +99,15 @@ async def test_a_charge_is_read_like_a_reservation(held):
     reply = await held.reservation("c1")
     assert (reply["call"], reply["state"], reply["expires_at"]) == ("charge", "settled", None)
     assert [line["settled"] for line in reply["lines"]] == [7, 7]
+
+
+async def test_the_usage_of_a_charge_is_no_bound(held):
+    await publish(held)
+    await spend(held, "c1", "ann", {"output_tokens": 7})
+    await spend(held, "c2", "ann", max_usage={"input_tokens": 1, "output_tokens": 7})
+    usage, bound = [await held.reservation(request_id) for request_id in ("c1", "c2")]
+    assert (usage["max_usage"], usage["settlement"]["usage"]) == (None, {"output_tokens": 7})
+    assert bound["max_usage"] == {"input_tokens": 1, "output_tokens": 7}
 
 
 async def test_an_unknown_reservation_is_a_404(held):

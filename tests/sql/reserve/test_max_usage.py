@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.checks import assert_denied, assert_problem, assert_same
 from tests.support.money import CENT, DOLLAR, budget, tokens, usd
-from tests.support.prices import CHAT, MODEL, ask, publish, rate, rates, tier
+from tests.support.prices import CHAT, MODEL, ask, publish, rate, rates, spend, tier
 from tests.support.session import Figures
 
 BOUNDS = {"input_tokens": 1000, "output_tokens": 500}
@@ -146,6 +146,18 @@ async def test_a_request_that_has_a_price_is_counted_once_unless_it_is_said(ledg
     assert [r["lines"][0]["amount"] - CEILING for r in (one, three)] == [5_000_000, 15_000_000]
 
 
+async def test_no_bound_of_requests_is_below_the_one_that_a_call_is(ledger, clock):
+    await ledger.grant("ann", DOLLAR, unit="usd_nano")
+    await publish(ledger, rates={**CHAT, "requests": rate("5", 1000)})
+    bounds = {**BOUNDS, "requests": 0}
+    reply = await ask(ledger, "r1", "ann", bounds)
+    assert reply["lines"][0]["amount"] == CEILING + 5_000_000
+    settled = await ledger.settle("r1", usage={**BOUNDS, "requests": 1})
+    assert (settled["amounts"]["usd_nano"], settled["overage"]) == (CEILING + 5_000_000, {})
+    charged = await spend(ledger, "c1", "ann", max_usage=bounds)
+    assert charged["cost"]["usd_nano"]["requests"] == 5_000_000
+
+
 async def test_what_the_request_tells_itself_stands(ledger, clock, rich):
     await ledger.grant("ann", 9, "credits", unit="credits")
     await ledger.grant("ann", 9, "requests", unit="requests")
@@ -272,6 +284,20 @@ class TestCountOnly:
         await ledger.put_account("child", parent_id="ann")
         reply = await ask(ledger, "r1", "child", BOUNDS, model="other")
         assert [line["unit"] for line in reply["lines"]] == ["tokens"]
+
+    @pytest.mark.parametrize("unpriced", ["refuse", "count_only"])
+    async def test_the_plan_of_an_account_elsewhere_decides_nothing(self, ledger, clock, unpriced):
+        money = budget("money", DOLLAR, "usd_nano", enforcement="observe")
+        await self.plan(ledger, money, budget("tokens", 2000), unpriced=unpriced)
+        other = "count_only" if unpriced == "refuse" else "refuse"
+        await ledger.put_plan("q", budget("tokens", 2000), unpriced=other)
+        await ledger.put_account("org")
+        await ledger.put_account("deeper", parent_id="org", plan_id="q")
+        reply = await ask(ledger, "r1", "ann", BOUNDS, model="other")
+        if unpriced == "refuse":
+            assert_problem(reply, 422, "price_missing")
+        else:
+            assert [line["unit"] for line in reply["lines"]] == ["tokens"]
 
     async def test_a_plan_refuses_unless_it_says_so(self, ledger, clock):
         money = budget("money", DOLLAR, "usd_nano", enforcement="observe")

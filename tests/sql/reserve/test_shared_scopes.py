@@ -54,6 +54,23 @@ async def test_nothing_about_a_shared_scope_can_be_worked_out_from_the_reply(tea
     assert "69" not in text.replace("2026-09", "")
 
 
+@pytest.mark.parametrize("enforcement", ["soft", "observe"])
+async def test_over_limit_speaks_of_the_accounts_own_budgets(ledger, clock, enforcement):
+    overdraft = {"overdraft_amount": 5000} if enforcement == "soft" else {}
+    await ledger.grant("team", 100, enforcement=enforcement, **overdraft)
+    await ledger.put_account("ann", parent_id="team")
+    await ledger.grant("ann", 300, enforcement=enforcement, **overdraft)
+    answers = [
+        [await ledger.reserve(request_id, "ann", tokens(250)) for _ in range(2)]
+        for request_id in ("r1", "r2")
+    ]
+    assert (await ledger.window("team"))["reserved"] == 500
+    assert [[reply["over_limit"] for reply in pair] for pair in answers] == [
+        [False, False],
+        [True, True],
+    ]
+
+
 async def test_rate_limit_headers_speak_of_the_accounts_own_tightest_budget(team, clock):
     await team.reserve("r0", "bob", tokens(700))
     row = await team.one("reserve", request_id="r1", account_id="ann", amounts=tokens(100))

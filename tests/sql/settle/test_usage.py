@@ -141,6 +141,28 @@ class TestUnbounded:
         again = await ledger.call("resolve", request_id="r1", action="accept_overage", reason="ok")
         assert_same(accepted, again)
 
+    async def test_it_is_overage_in_whichever_unit_it_costs(self, ledger, clock, priced):
+        await ledger.grant("ann", 9000, "credits", unit="credits", overage="reject")
+        one = {"amount": 1, "per": 1}
+        await publish(
+            ledger, unit="credits",
+            rates={"input_tokens": one, "output_tokens": one, "images": one},
+        )  # fmt: skip
+        await ask(ledger, "c1", "ann", {"input_tokens": 5, "output_tokens": 5000}, amounts=usd(5))
+        usage = {"output_tokens": 1000, "images": 2}
+        reply = await ledger.settle("c1", usage=usage, amounts=usd(5))
+        assert_problem(reply, 409, "settlement_exceeds_hold")
+
+    @pytest.mark.parametrize(("bound", "free"), [({}, 3), ({"requests": 0}, 3), ({"requests": 2}, 2)])  # fmt: skip
+    async def test_requests_above_the_one_that_a_call_is_or_their_bound_are_overage(
+        self, ledger, clock, bound, free
+    ):
+        await ledger.grant("ann", DOLLAR, unit="usd_nano")
+        await publish(ledger, rates={**CHAT, "requests": rate("5", 1000)})
+        await ask(ledger, "r1", "ann", {"input_tokens": 1, "output_tokens": 5000, **bound})
+        reply = await ledger.settle("r1", usage={"output_tokens": 1, "requests": 4})
+        assert reply["overage"] == {"usd_nano": free * 5_000_000}
+
     async def test_what_stands_for_any_kind_bounds_it(self, ledger, clock, priced):
         await ledger.grant("ann", DOLLAR, unit="usd_nano", overage="reject")
         await ask(ledger, "r1", "ann", {"prompt_tokens": 50, "completion_tokens": 5})
