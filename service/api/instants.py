@@ -1,7 +1,7 @@
 """Times in requests: RFC 3339, with their offset."""
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field
@@ -27,14 +27,17 @@ def _checked(value: str) -> str:
 
 
 def instant(value: str) -> datetime:
-    """The instant that a text names.
+    """The instant that a text names, in UTC.
 
     Raises:
-        ValueError: it names none.
+        ValueError: it names none, or one that has no year from 1 to 9999 in UTC.
     """
     if not _FORM.fullmatch(value):
         raise ValueError(value)
-    return datetime.fromisoformat(value)
+    try:
+        return datetime.fromisoformat(value).astimezone(UTC)
+    except OverflowError:
+        raise ValueError(value) from None
 
 
 Instant = Annotated[

@@ -56,6 +56,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "tiers that begin elsewhere": ({"rates": None, "tiers": [{"above_input_tokens": 7, "rates": CHAT}]}, "tiers.0.above_input_tokens"),
     "a day that is not": ({"effective_from": "2026-02-30T00:00:00Z"}, "effective_from"),
     "no offset": ({"effective_from": "2026-02-20T00:00:00"}, "effective_from"),
+    "after the year 9999": ({"effective_from": "9999-12-31T23:59:59-14:00"}, "effective_from"),
+    "before the year 1": ({"effective_from": "0001-01-01T00:00:00+14:00"}, "effective_from"),
     "another variant": ({"variant": "fast"}, "variant"),
     "the unit tokens": ({"unit": "tokens"}, "unit"),
     "no aliases": ({"aliases": []}, "aliases"),
