@@ -162,10 +162,14 @@ def test_a_mistake_is_told_in_a_line(run, arguments, said):
 
 def test_a_file_that_is_not_the_list_is_told_in_a_line(run, tmp_path):
     path = tmp_path / "prices.json"
-    path.write_text("[]")
-    result = run("import", "litellm", str(path))
-    assert result.exit_code == 1
-    assert result.stderr == f"Error: {path}: it must be an object of objects, by model\n"
+    for text, said in (
+        ("[]", "it must be an object of objects, by model"),
+        ('{"sample_spec": {}, "acme/m": 5}', "acme/m must be an object"),
+    ):
+        path.write_text(text)
+        result = run("import", "litellm", str(path))
+        assert result.exit_code == 1
+        assert result.stderr == f"Error: {path}: {said}\n"
 
 
 def test_a_list_can_be_of_one_name_and_of_one_time(publish, listed):
