@@ -34,6 +34,9 @@ class Cli(click.Group):
             raise click.ClickException(_settings_errors(error)) from None
         except (PostgresError, psycopg.OperationalError) as error:
             raise click.ClickException(str(error)) from None
+        except (psycopg.errors.InvalidSchemaName, psycopg.errors.UndefinedFunction) as error:
+            what = error.diag.message_primary
+            raise click.ClickException(f"{what}: run preauth migrate") from None
 
 
 def _settings_errors(error: ValidationError) -> str:

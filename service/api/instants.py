@@ -27,19 +27,17 @@ def _checked(value: str) -> str:
 
 
 def instant(value: str) -> datetime:
-    """The instant that a text names, from the year 1 to 9999 in UTC too.
+    """The instant that a text names, in UTC.
 
     Raises:
-        ValueError: it names none.
+        ValueError: it names none, or one that has no year from 1 to 9999 in UTC.
     """
     if not _FORM.fullmatch(value):
         raise ValueError(value)
-    found = datetime.fromisoformat(value)
     try:
-        found.astimezone(UTC)
+        return datetime.fromisoformat(value).astimezone(UTC)
     except OverflowError:
         raise ValueError(value) from None
-    return found
 
 
 Instant = Annotated[

@@ -51,7 +51,7 @@ async def with_usage(ledger: Ledger, caller: KeyRecord, checked: BaseModel, text
         reading = read_usage(given.api, given.usage)
     except UsageUnrecognisedError as error:
         raise _unrecognised([Fault(_path(f.path), f.message) for f in error.fields]) from None
-    if reading.variant is not None:
+    if reading.told:
         _check_variant(reading, await _model_of(ledger, caller, checked))
     _, body = json_object(text.encode())
     del body["provider_usage"]
@@ -72,9 +72,16 @@ async def _model_of(ledger: Ledger, caller: KeyRecord, checked: BaseModel) -> st
 
 def _check_variant(reading: Reading, model: str | None) -> None:
     """Refuse another variant's price. A call without a model is refused by the ledger itself."""
-    if model is not None and split_variant(model)[1] != reading.variant:
-        message = f"says {reading.variant}, and the price is that of {model}"
-        raise _unrecognised([Fault(_path(reading.variant_path), message)])
+    if model is None:
+        return
+    variant = split_variant(model)[1]
+    faults = [
+        Fault(_path(told.path), f"says {told.word}, and the price is that of {model}")
+        for told in reading.told
+        if variant not in told.variants
+    ]
+    if faults:
+        raise _unrecognised(faults)
 
 
 def _path(within: str) -> str:

@@ -1,7 +1,7 @@
 """What a field may be: one set of types, for validation and for the OpenAPI document."""
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -51,12 +51,12 @@ _INSTANT = re.compile(
 
 
 def _instant(value: str) -> str:
-    """Refuse what is no RFC 3339 instant with its offset."""
+    """Refuse what is no RFC 3339 instant with its offset, or of no year from 1 to 9999 in UTC."""
     try:
         if _INSTANT.fullmatch(value):
-            datetime.fromisoformat(value)
+            datetime.fromisoformat(value).astimezone(UTC)
             return value
-    except ValueError:
+    except (ValueError, OverflowError):
         pass
     raise PydanticCustomError(
         "instant", "must be an instant with its offset, such as 2026-10-01T00:00:00Z"

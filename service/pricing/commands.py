@@ -115,6 +115,7 @@ def rerate(  # noqa: PLR0917
     )
     if not confirm:
         click.echo("nothing was written: --confirm writes the adjustments", err=True)
+        click.echo("a window that was reset since would move all the same", err=True)
 
 
 def _echo(lines: Iterable[str]) -> None:

@@ -13,6 +13,7 @@ from service.pricing.tables import Catalogue, Skipped, Table, Tier, with_variant
 __all__ = ["Change", "Published", "changes", "matching"]
 
 UNIT = "usd_nano"
+END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 
 
 class Published(NamedTuple):
@@ -120,7 +121,9 @@ def _aliases(published: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _instant(text: str) -> datetime:
-    return datetime.fromisoformat(text)
+    """A time that the ledger tells; one after the year 9999, which older releases took, is last."""
+    year = text.partition("-")[0]
+    return END_OF_TIME if len(year) > len("9999") else datetime.fromisoformat(text)
 
 
 def _tiers(row: Mapping[str, Any]) -> tuple[Tier, ...]:

@@ -16,7 +16,7 @@ HEADER = """\
 -- Run it once on a PostgreSQL 15 or later, as a role that may create roles and schemas.
 """
 UPGRADE_HEADER = """\
--- Brings a ledger that an earlier bundle made to this release. Generated from migrations/ by
+-- Brings a ledger that a released bundle made to this release. Generated from migrations/ by
 -- `make bundle`. Run it as the role that ran the bundle; run again, it changes nothing.
 """
 SETTINGS = "set local check_function_bodies = off;\nset local client_min_messages = warning;\n"
@@ -70,7 +70,7 @@ def bundle_text(directory: Path = SQL, migrations: Path = MIGRATIONS) -> str:
 
 
 def upgrade_text(migrations: Path = MIGRATIONS) -> str:
-    """One transaction that brings the ledger of any earlier bundle to the newest revision."""
+    """One transaction that brings the ledger of any released bundle to the newest revision."""
     revisions = _revisions(migrations)
     steps = "\n".join(
         STEP.format(before=before.name[:4], revision=path.name[:4], text=path.read_text().strip())

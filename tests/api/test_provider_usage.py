@@ -153,6 +153,46 @@ async def test_an_object_of_the_variant_that_was_reserved_is_settled(priced: Api
     assert_problem(missing.json(), 404, "reservation_unknown")
 
 
+STANDARD = [
+    ("batch", "anthropic_messages", {**BATCH, "service_tier": "standard"}, "service_tier"),
+    ("batch", "google_generate_content", {"promptTokenCount": 1, "serviceTier": "standard"}, "serviceTier"),
+    ("flex", "google_generate_content", {"promptTokenCount": 1, "serviceTier": "standard"}, "serviceTier"),
+    ("flex", "google_generate_content", {"promptTokenCount": 1, "trafficType": "ON_DEMAND"}, "trafficType"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("variant", "api_name", "usage", "path"), STANDARD)
+async def test_the_standard_price_is_not_settled_at_that_of_a_variant(
+    priced: Api, variant: str, api_name: str, usage: dict[str, Any], path: str
+) -> None:
+    await priced.ok("POST", "/price-tables", {"model": MODEL, "variant": "flex", "rates": RATES})
+    model = f"{MODEL}:{variant}"
+    await reserve(priced, "r", model)
+    response = await priced.post("/settle", settlement(usage, api=api_name))
+    assert_problem(response.json(), 422, "usage_unrecognised")
+    message = f"says {usage[path]}, and the price is that of {model}"
+    assert response.json()["errors"] == [
+        {"path": f"provider_usage.usage.{path}", "message": message}
+    ]
+    body = {**settlement(usage, "c", api_name), "account_id": "a", "model": model}
+    assert_problem((await priced.post("/charge", body)).json(), 422, "usage_unrecognised")
+    assert await settled(priced) == 0
+
+
+async def test_the_standard_price_is_settled_where_it_was_reserved(priced: Api) -> None:
+    await reserve(priced, "r")
+    usage = {**BATCH, "service_tier": "standard"}
+    reply = await priced.ok("POST", "/settle", settlement(usage, api="anthropic_messages"))
+    assert reply["amounts"]["usd_nano"] == 5800
+
+
+@pytest.mark.parametrize("model", [MODEL, f"{MODEL}:batch"])
+async def test_on_demand_is_what_a_batch_says_too(priced: Api, model: str) -> None:
+    await reserve(priced, "r", model)
+    usage = {"promptTokenCount": 1, "trafficType": "ON_DEMAND"}
+    await priced.ok("POST", "/settle", settlement(usage, api="google_generate_content"))
+
+
 @pytest.mark.parametrize(
     ("changes", "path"),
     [

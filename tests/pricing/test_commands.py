@@ -162,10 +162,14 @@ def test_a_mistake_is_told_in_a_line(run, arguments, said):
 
 def test_a_file_that_is_not_the_list_is_told_in_a_line(run, tmp_path):
     path = tmp_path / "prices.json"
-    path.write_text("[]")
-    result = run("import", "litellm", str(path))
-    assert result.exit_code == 1
-    assert result.stderr == f"Error: {path}: it must be an object of objects, by model\n"
+    for text, said in (
+        ("[]", "it must be an object of objects, by model"),
+        ('{"sample_spec": {}, "acme/m": 5}', "acme/m must be an object"),
+    ):
+        path.write_text(text)
+        result = run("import", "litellm", str(path))
+        assert result.exit_code == 1
+        assert result.stderr == f"Error: {path}: {said}\n"
 
 
 def test_a_list_can_be_of_one_name_and_of_one_time(publish, listed):
@@ -220,7 +224,10 @@ def test_a_rerating_says_what_it_would_correct_and_writes_nothing(run, overcharg
         "bob: 1 events, $10 -> $0.00001 (-$9.99999)",
         "total: 2 events, $20 -> $0.00002 (-$19.99998)",
     ]
-    assert result.stderr == "nothing was written: --confirm writes the adjustments\n"
+    assert result.stderr.splitlines() == [
+        "nothing was written: --confirm writes the adjustments",
+        "a window that was reset since would move all the same",
+    ]
     assert settled(database_url, "ann") == 10 * 10**9
 
 

@@ -55,6 +55,14 @@ def test_a_later_price_is_compared_with_what_will_stand_then():
     assert (first.before, second.before) == (tiers(1), tiers(5))
 
 
+def test_a_price_that_is_published_for_after_the_year_9999_is_never_reached():
+    last = {**row(9, LATER), "effective_from": "10000-01-01T13:59:59.000000Z"}
+    assert list(changes(found(table(1)), [row(1, NOW), last], NOW)) == []
+    alias = {**last, "name": "m-1", "alias_of": "m", "rates": None}
+    [change] = changes(found(table(2, aliases=("m-1",))), [row(1, NOW), last, alias], NOW)
+    assert (change.before, change.aliases) == (tiers(1), ())
+
+
 def test_a_date_that_has_another_price_already_is_skipped():
     catalogue = found(table(2, LATER))
     assert list(changes(catalogue, [row(1, LATER)], NOW)) == []

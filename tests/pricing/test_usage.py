@@ -226,7 +226,9 @@ OBJECTS = [
 
 @pytest.mark.parametrize(("api", "usage", "dimensions"), OBJECTS)
 def test_every_unit_is_in_exactly_one_dimension(api, usage, dimensions):
-    assert read_usage(api, usage) == (dimensions, None, "")
+    reading = read_usage(api, usage)
+    assert reading.usage == dimensions
+    assert all(None in told.variants for told in reading.told)
 
 
 def test_iterations_that_are_counted_in_the_whole_are_passed_over():
@@ -256,6 +258,9 @@ def test_the_same_object_gives_the_same_usage():
     )
 
 
+WORDS = {"service_tier", "trafficType", "serviceTier"}
+
+
 def test_nothing_used_is_a_usage_of_no_input():
     assert read_usage("openai_chat", {"prompt_tokens": 0, "completion_tokens": 0}).usage == {
         "input_tokens": 0
@@ -263,16 +268,32 @@ def test_nothing_used_is_a_usage_of_no_input():
 
 
 @pytest.mark.parametrize(
-    ("api", "usage", "variant"),
+    ("api", "changes", "variants"),
     [
-        ("anthropic_messages", {**MESSAGES, "service_tier": "batch"}, "batch"),
-        ("anthropic_messages", {**MESSAGES, "service_tier": "priority"}, "priority"),
-        ("google_generate_content", {**GENERATE, "trafficType": "ON_DEMAND_FLEX"}, "flex"),
-        ("google_generate_content", {**GENERATE, "serviceTier": "priority"}, "priority"),
+        ("anthropic_messages", {"service_tier": "batch"}, {"batch"}),
+        ("anthropic_messages", {"service_tier": "priority"}, {"priority"}),
+        ("anthropic_messages", {"service_tier": "standard"}, {None}),
+        ("google_generate_content", {"trafficType": "ON_DEMAND_FLEX"}, {"flex"}),
+        ("google_generate_content", {"trafficType": "ON_DEMAND_PRIORITY"}, {"priority"}),
+        ("google_generate_content", {"trafficType": "ON_DEMAND"}, {None, "batch"}),
+        ("google_generate_content", {"serviceTier": "priority"}, {"priority"}),
+        ("google_generate_content", {"serviceTier": "flex"}, {"flex"}),
+        ("google_generate_content", {"serviceTier": "standard"}, {None}),
     ],
 )
-def test_an_object_may_tell_of_another_price_variant(api, usage, variant):
-    assert read_usage(api, usage).variant == variant
+def test_an_object_tells_which_price_variants_it_can_be_of(api, changes, variants):
+    usage = {"anthropic_messages": MESSAGES, "google_generate_content": GENERATE}[api]
+    silent = {name: value for name, value in usage.items() if name not in WORDS}
+    [(path, word)] = changes.items()
+    assert read_usage(api, {**silent, **changes}).told == ((path, word, frozenset(variants)),)
+
+
+def test_a_word_that_says_nothing_of_a_variant_tells_of_none():
+    silent = {"promptTokenCount": 9, "trafficType": "TRAFFIC_TYPE_UNSPECIFIED"}
+    silent["serviceTier"] = "unspecified"
+    assert read_usage("google_generate_content", silent).told == ()
+    message = {"input_tokens": 1, "output_tokens": 1, "speed": "standard"}
+    assert read_usage("anthropic_messages", message).told == ()
 
 
 def chat(**changes):
@@ -322,6 +343,8 @@ REFUSED = [
     ("google_generate_content", {**GENERATE, "trafficType": "PROVISIONED_THROUGHPUT"}, ["trafficType"]),
     ("google_generate_content",
      {"promptTokenCount": 9, "trafficType": "ON_DEMAND_FLEX", "serviceTier": "priority"}, ["trafficType"]),
+    ("google_generate_content",
+     {"promptTokenCount": 9, "trafficType": "ON_DEMAND", "serviceTier": "flex"}, ["trafficType"]),
     ("google_generate_content", {"promptTokenCount": 9, "promptTokensDetails": [{"tokenCount": 9}]},
      ["promptTokensDetails"]),
     ("google_generate_content", {"promptTokenCount": 9, "promptTokensDetails": [9]}, ["promptTokensDetails"]),

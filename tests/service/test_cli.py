@@ -32,6 +32,28 @@ def lines(result):
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
+COMMANDS = [
+    ["prices", "import", "genai", "--only", "openai/gpt-5-mini"],
+    ["prices", "list"],
+    ["verify"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_database_without_the_ledger_is_told_in_a_line(run, command):
+    result = run(*command)
+    assert result.exit_code == 1
+    assert result.stderr == 'Error: schema "preauth_api" does not exist: run preauth migrate\n'
+
+
+def test_a_database_of_an_earlier_release_is_told_in_a_line(run, empty_database_url):
+    migrate.upgrade(empty_database_url, "0001")
+    result = run("prices", "list")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: function preauth_api.price_tables(")
+    assert result.stderr.endswith(" does not exist: run preauth migrate\n")
+
+
 def test_migrate_brings_an_empty_database_to_head_and_says_so(run, empty_database_url):
     assert run("migrate").stdout == f"revision None -> {migrate.head()}\n"
     assert run("migrate").stdout == f"revision {migrate.head()} -> {migrate.head()}\n"

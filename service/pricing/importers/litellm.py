@@ -90,8 +90,11 @@ def _load(file: Path) -> dict[str, dict[str, Any]]:
         raise
     except (ValueError, RecursionError) as error:
         raise NotAPriceListError(f"it is not JSON: {error}") from None
-    if not isinstance(entries, dict) or not all(isinstance(e, dict) for e in entries.values()):
+    if not isinstance(entries, dict):
         raise NotAPriceListError("it must be an object of objects, by model")
+    for key, entry in entries.items():
+        if not isinstance(entry, dict):
+            raise NotAPriceListError(f"{key} must be an object")
     return entries
 
 

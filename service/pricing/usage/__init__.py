@@ -6,17 +6,16 @@ from typing import Any, NamedTuple
 from service.pricing.usage.apis import APIS
 from service.pricing.usage.disjoint import dimensions
 from service.pricing.usage.errors import UnclearField, UsageUnrecognisedError
-from service.pricing.usage.fields import read
+from service.pricing.usage.fields import Told, read
 
-__all__ = ["APIS", "Reading", "UnclearField", "UsageUnrecognisedError", "read_usage"]
+__all__ = ["APIS", "Reading", "Told", "UnclearField", "UsageUnrecognisedError", "read_usage"]
 
 
 class Reading(NamedTuple):
-    """A usage, and the variant of the price that the object tells of, if any."""
+    """A usage, and the words of the object that tell of a variant of the price."""
 
     usage: dict[str, int]
-    variant: str | None
-    variant_path: str
+    told: tuple[Told, ...]
 
 
 def read_usage(api: str, usage: Mapping[str, Any]) -> Reading:
@@ -28,4 +27,4 @@ def read_usage(api: str, usage: Mapping[str, Any]) -> Reading:
     """
     known = APIS[api]
     seen = read(usage, known.fields)
-    return Reading(dimensions(known, seen.counts), seen.variant, seen.variant_path)
+    return Reading(dimensions(known, seen.counts), seen.told)

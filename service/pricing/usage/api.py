@@ -7,7 +7,7 @@ from functools import cached_property
 from genai_prices.types import ArrayMatch, ClauseEquals, UsageExtractor, UsageExtractorMapping
 
 from service.pricing.dimensions import of_same_dimension
-from service.pricing.usage.fields import Counts, Fields, Path
+from service.pricing.usage.fields import Counts, Fields, Path, Variants
 
 __all__ = ["Api", "path_of"]
 
@@ -27,7 +27,7 @@ class Api:
     same: tuple[tuple[Path, ...], ...] = ()
     sums: tuple[tuple[Path, tuple[tuple[Path, ...], ...]], ...] = ()
     parts: tuple[tuple[Path, tuple[Path, ...]], ...] = ()
-    words: Mapping[Path, Mapping[str, str | None]] = field(default_factory=dict)
+    words: Mapping[Path, Mapping[str, Variants | None]] = field(default_factory=dict)
     ignored: frozenset[Path] = frozenset()
     lists: Mapping[Path, str] = field(default_factory=dict)
     repeats: Mapping[Path, tuple[str, str]] = field(default_factory=dict)

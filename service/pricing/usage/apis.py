@@ -12,7 +12,7 @@ from genai_prices.data import providers
 from genai_prices.types import UsageExtractor
 
 from service.pricing.usage.api import Api
-from service.pricing.usage.fields import Counts, Path
+from service.pricing.usage.fields import Counts, Path, Variants
 
 __all__ = ["APIS"]
 
@@ -34,6 +34,10 @@ def _p(text: str) -> Path:
 
 def _paths(*texts: str) -> tuple[Path, ...]:
     return tuple(map(_p, texts))
+
+
+def _only(*variants: str | None) -> Variants:
+    return frozenset(variants)
 
 
 _PREDICTIONS = (
@@ -99,7 +103,11 @@ _ANTHROPIC = Api(
         ),
     ),
     words={
-        _p("service_tier"): {"standard": None, "batch": "batch", "priority": "priority"},
+        _p("service_tier"): {
+            "standard": _only(None),
+            "batch": _only("batch"),
+            "priority": _only("priority"),
+        },
         _p("inference_geo"): {"global": None, "not_available": None},
         _p("speed"): {"standard": None},
     },
@@ -141,15 +149,16 @@ _GOOGLE = Api(
     words={
         _p("trafficType"): {
             "TRAFFIC_TYPE_UNSPECIFIED": None,
-            "ON_DEMAND": None,
-            "ON_DEMAND_FLEX": "flex",
-            "ON_DEMAND_PRIORITY": "priority",
+            # what runs as a batch is on demand too; flex and priority have words of their own
+            "ON_DEMAND": _only(None, "batch"),
+            "ON_DEMAND_FLEX": _only("flex"),
+            "ON_DEMAND_PRIORITY": _only("priority"),
         },
         _p("serviceTier"): {
             "unspecified": None,
-            "standard": None,
-            "flex": "flex",
-            "priority": "priority",
+            "standard": _only(None),
+            "flex": _only("flex"),
+            "priority": _only("priority"),
         },
     },
     lists={_p(of): "modality" for of in _GOOGLE_LISTS},

@@ -5,7 +5,17 @@ from typing import Any, NamedTuple
 
 from service.pricing.usage.errors import UnclearField, UsageUnrecognisedError
 
-__all__ = ["MOST_COUNT", "Counts", "Fields", "Path", "Seen", "dotted", "read"]
+__all__ = [
+    "MOST_COUNT",
+    "Counts",
+    "Fields",
+    "Path",
+    "Seen",
+    "Told",
+    "Variants",
+    "dotted",
+    "read",
+]
 
 MOST_COUNT = 2**53 - 1
 DEEPEST = 6
@@ -14,28 +24,40 @@ Path = tuple[str, ...]
 Counts = dict[Path, int]
 
 
+Variants = frozenset[str | None]
+"""Price variants that a word may mean; None among them: the standard price, of no variant."""
+
+
 class Fields(NamedTuple):
     """What the fields of one API's usage object are.
 
     ``counts``: whole numbers, all of them used or checked. ``words``: text that can change the
-    price, by its known values and the price variant that each stands for. ``ignored``: what says
+    price, by its known values and the price variants that each may mean (None: any, it says nothing
+    about that). ``ignored``: what says
     nothing about the price, with all below it. ``lists``: arrays of objects, told apart by a field.
     ``repeats``: arrays of which the entries of some kinds say again what is said elsewhere.
     """
 
     counts: frozenset[Path]
-    words: Mapping[Path, Mapping[str, str | None]]
+    words: Mapping[Path, Mapping[str, Variants | None]]
     ignored: frozenset[Path]
     lists: Mapping[Path, str]
     repeats: Mapping[Path, tuple[str, str]]
 
 
+class Told(NamedTuple):
+    """A word of the object that tells of a price variant, and where it stands."""
+
+    path: str
+    word: str
+    variants: Variants
+
+
 class Seen(NamedTuple):
-    """What was found: counts that were given, and the price variant that the object tells of."""
+    """What was found: counts that were given, and the words that tell of a price variant."""
 
     counts: Counts
-    variant: str | None
-    variant_path: str
+    told: tuple[Told, ...]
 
 
 def dotted(path: Path) -> str:
@@ -52,21 +74,20 @@ def read(usage: Mapping[str, Any], fields: Fields) -> Seen:
         UsageUnrecognisedError: a field isn't known, or isn't what it should be.
     """
     counts: Counts = {}
-    variants: dict[str, str] = {}
+    told: list[Told] = []
     unclear: list[UnclearField] = []
     for path, value in _leaves(usage, fields, (), unclear):
         if path in fields.counts:
             _take_count(path, value, counts, unclear)
         elif path in fields.words:
-            _take_word(path, value, fields.words[path], variants, unclear)
+            _take_word(path, value, fields.words[path], told, unclear)
         elif not _counts_nothing(value):
             unclear.append(UnclearField(dotted(path), "is not known, and may be billable"))
     if unclear:
         raise UsageUnrecognisedError(unclear)
-    if len(set(variants.values())) > 1:
-        raise UsageUnrecognisedError.of(next(iter(variants)), "contradicts another price variant")
-    path_of_variant, variant = next(iter(variants.items()), ("", None))
-    return Seen(counts, variant, path_of_variant)
+    if told and not frozenset.intersection(*(one.variants for one in told)):
+        raise UsageUnrecognisedError.of(told[0].path, "contradicts another price variant")
+    return Seen(counts, tuple(told))
 
 
 def _take_count(path: Path, value: Any, counts: Counts, unclear: list[UnclearField]) -> None:
@@ -79,8 +100,8 @@ def _take_count(path: Path, value: Any, counts: Counts, unclear: list[UnclearFie
 def _take_word(
     path: Path,
     value: Any,
-    known: Mapping[str, str | None],
-    variants: dict[str, str],
+    known: Mapping[str, Variants | None],
+    told: list[Told],
     unclear: list[UnclearField],
 ) -> None:
     if value is None:
@@ -88,9 +109,9 @@ def _take_word(
     if not isinstance(value, str) or value not in known:
         unclear.append(UnclearField(dotted(path), "has a value with a price that is not known"))
         return
-    variant = known[value]
-    if variant is not None:
-        variants[dotted(path)] = variant
+    variants = known[value]
+    if variants is not None:
+        told.append(Told(dotted(path), value, variants))
 
 
 def _leaves(

@@ -199,6 +199,13 @@ def tier(above, table=CHAT):
     return {"above_input_tokens": above, "rates": table}
 
 
+async def test_the_first_and_the_last_instant_can_be_told(ledger, clock):
+    for told, first in (("0001-01-01T00:01:00+00:01", "0001-01-01T00:00:00.000000Z"),
+                        ("9999-12-31T23:58:59.999999-00:01", "9999-12-31T23:59:59.999999Z")):  # fmt: skip
+        reply = await publish(ledger, effective_from=told)
+        assert reply["effective_from"] == first
+
+
 BAD = {
     "no model": ({"model": None}, "model"),
     "a model with a space": ({"model": "a b"}, "model"),
@@ -211,6 +218,9 @@ BAD = {
     "a day that is not": ({"effective_from": "2026-02-30T12:00:00Z"}, "effective_from"),
     "an hour that is not": ({"effective_from": "2026-02-20T25:00:00Z"}, "effective_from"),
     "an offset that is not": ({"effective_from": "2026-02-20T12:00:00+99:00"}, "effective_from"),
+    "after the year 9999 in UTC": ({"effective_from": "9999-12-31T23:59:59-00:01"}, "effective_from"),
+    "after the year 9999 when rounded": ({"effective_from": "9999-12-31T23:59:59.9999999Z"}, "effective_from"),
+    "before the year 1 in UTC": ({"effective_from": "0001-01-01T00:00:00+00:01"}, "effective_from"),
     "infinity": ({"effective_from": "infinity"}, "effective_from"),
     "a number as time": ({"effective_from": 1789387200}, "effective_from"),
     "no rate at all": ({"rates": {}}, "rates"),

@@ -156,7 +156,8 @@ async def test_a_budget_that_does_not_apply_is_a_404(spent):
 
 BAD = {
     "amount": [{"amount": 0}, {"amount": -1}, {"amount": 1.0}, {"amount": None}, {"amount": 2**53}],
-    "expires_at": [{"expires_at": None}, {"expires_at": "2026-09-14T12:00:00Z"}, {"expires_at": "Friday"}],
+    "expires_at": [{"expires_at": None}, {"expires_at": "2026-09-14T12:00:00Z"}, {"expires_at": "Friday"},
+                   {"expires_at": "9999-12-31T23:59:59-14:00"}],
     "reason": [{"reason": ""}],
     "limit": [{"limit": 5}],
 }  # fmt: skip

@@ -115,6 +115,14 @@ async def test_a_rerating_can_be_rerated_and_undone(ledger, clock, tables):
     assert (await ledger.window("bob"))["settled"] == BEFORE
 
 
+async def test_a_window_that_was_reset_since_gets_the_difference_as_a_credit(ledger, clock, tables):
+    await ledger.call("reset", account_id="bob", body={"budget": "cap", "reason": "amends"})
+    reply = await rerate(ledger, tables, confirm=True)
+    [bob] = [a for a in reply["accounts"] if a["account_id"] == "bob"]
+    assert bob["difference"] < 0
+    assert (await ledger.window("bob"))["settled"] == bob["difference"]
+
+
 async def test_spend_that_told_its_amounts_is_left_alone(ledger, clock, tables):
     await ledger.charge("told", "bob", usd(5))
     assert (await rerate(ledger, tables))["events"] == 3
