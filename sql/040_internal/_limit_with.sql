@@ -1,5 +1,12 @@
-create function preauth._limit_with(w preauth.budget_window, limit_amount bigint) returns bigint
+create function preauth._limit_with(
+  w preauth.budget_window, budget_limit bigint, at timestamptz, out limit_amount bigint, out raised bigint, out raised_until timestamptz)
 language sql stable
-as $$ select case when limit_amount is not null then least(limit_amount + w.rolled_over + w.raised, 9007199254740991) end $$;
-comment on function preauth._limit_with(preauth.budget_window, bigint) is
-  'The limit of a window under a budget''s limit, in the unit: what rolled over and what is raised comes on top. null: unlimited.';
+as $$
+  select p.plain_limit + r.raised, r.raised, r.raised_until
+  from preauth.budget as b
+  cross join lateral (select case when budget_limit is not null then least(budget_limit + w.rolled_over, 9007199254740991) end) as p (plain_limit)
+  cross join lateral preauth._raise_of(w.account_id, b.name, b.unit, p.plain_limit, w.ends_at, at) as r
+  where b.budget_id = w.budget_id
+$$;
+comment on function preauth._limit_with(preauth.budget_window, bigint, timestamptz) is
+  'The limit of a window under a budget''s limit at an instant, in the unit: what rolled over and what is raised comes on top; how much of it is raised, and until when. null: unlimited.';

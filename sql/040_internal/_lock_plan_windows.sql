@@ -8,7 +8,8 @@ begin
     join preauth.budget as b
       on b.plan_id = _lock_plan_windows.plan_id and b.name = n.budget ->> 'name'
     join preauth.budget_window as w on w.budget_id = b.budget_id and w.ends_at > preauth._now()
-    where apply = 'now' and w.limit_amount is distinct from preauth._limit_with(w, (n.budget ->> 'limit_amount')::bigint)
+    where apply = 'now' and (w.limit_amount, w.raised, w.raised_until) is distinct from
+        (select (l.limit_amount, l.raised, l.raised_until) from preauth._limit_with(w, (n.budget ->> 'limit_amount')::bigint, preauth._now()) as l)
       or w.overdraft_amount is distinct from
         case when n.budget ->> 'enforcement' is distinct from 'observe' then coalesce((n.budget ->> 'overdraft_amount')::bigint, 0) end
       or b.thresholds <> preauth._thresholds(n.budget)));

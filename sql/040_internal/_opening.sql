@@ -6,18 +6,14 @@ as $$
 declare
   carried bigint := 0;
 begin
-  raised := 0;
   if budget.rollover is not null then
     carried := preauth._carried_over(scope, counter_id, budget, zone, starts_at);
   end if;
   rolled_over := greatest(carried, 0);
   settled := greatest(-carried, 0);
   limit_amount := case when budget.limit_amount is not null then least(budget.limit_amount + rolled_over, 9007199254740991) end;
-  select least(r.amount, 9007199254740991 - limit_amount), case when r.expires_at < ends_at then r.expires_at end
-  into raised, raised_until
-  from preauth.limit_raise as r
-  where r.account_id = scope and r.name = budget.name and r.expires_at > at and limit_amount is not null;
-  raised := coalesce(raised, 0);
+  select r.raised, r.raised_until into raised, raised_until
+  from preauth._raise_of(scope, budget.name, budget.unit, limit_amount, ends_at, at) as r;
   limit_amount := limit_amount + raised;
 end
 $$;

@@ -23,7 +23,7 @@ begin
   returning * into after;
   perform preauth._change_overdraft(after.budget_id, preauth._overdraft(after));
   if apply = 'now' then
-    perform preauth._change_limits(after.budget_id, after.limit_amount, actor, reason);
+    perform preauth._change_limits(after.budget_id, actor, reason);
   end if;
   if before.thresholds is distinct from after.thresholds then
     perform preauth._change_thresholds(after.budget_id);

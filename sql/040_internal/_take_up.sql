@@ -21,10 +21,13 @@ begin
     set budget_id = (p.budget).budget_id,
       ordinal = 1 + coalesce((select max(x.ordinal) from preauth.budget_window as x
                               where x.account_id = _take_up.account_id and x.budget_id = (p.budget).budget_id), 0),
-      limit_amount = case apply when 'now' then preauth._limit_with(w, (p.budget).limit_amount) else w.limit_amount end,
+      limit_amount = case apply when 'now' then l.limit_amount else w.limit_amount end,
+      raised = case apply when 'now' then l.raised else w.raised end,
+      raised_until = case apply when 'now' then l.raised_until else w.raised_until end,
       overdraft_amount = preauth._overdraft(p.budget)
     from pair as p
     join preauth.budget_window as was on was.window_id = p.window_id
+    cross join lateral preauth._limit_with(was, (p.budget).limit_amount, at) as l
     where w.window_id = p.window_id
     returning w.window_id, was.limit_amount as before, w.limit_amount as after,
       (p.former).owner || '/' || (p.former).name as taken_from, (p.budget).owner || '/' || (p.budget).name as taken_by

@@ -9,7 +9,7 @@ begin
     return preauth._answered(preauth._problem('raise_unknown', format('Budget %s of account %s is not raised.', name, account_id)));
   end if;
   delete from preauth.limit_raise as r where r.account_id = delete_raise.account_id and r.name = delete_raise.name;
-  perform preauth._raise_window(account_id, name, 0, at, at, actor, reason);
+  perform preauth._raise_window(account_id, name, at, actor, reason);
   perform preauth._log_change(actor, 'limit_raise', account_id || '/' || name, before, null, reason);
   return preauth._answered(before || jsonb_build_object('ended_at', preauth._time(at)));
 end

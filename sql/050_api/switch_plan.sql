@@ -25,10 +25,16 @@ begin
     where a.account_id = switch_plan.account_id;
   else
     perform preauth._change_plan(account_id, body ->> 'plan_id', coalesce(body ->> 'apply', 'now'), at, actor, body ->> 'reason');
+    if before ->> 'plan_id' = body ->> 'plan_id' and coalesce(body ->> 'apply', 'now') = 'now' then
+      perform preauth._write_limits(array(
+        select c.window_id from preauth._budgets_of(array[account_id], at) as b
+        cross join lateral preauth._current_window(b.scope, b.counter_id, at) as c
+        where (b.budget).plan_id is not null), at, actor, body ->> 'reason');
+    end if;
   end if;
   perform preauth._log_change(actor, 'account', account_id, before, preauth._account_json(account_id), body ->> 'reason');
   return preauth._answered(preauth._account_json(account_id));
 end
 $$;
 comment on function preauth_api.switch_plan(text, jsonb, text) is
-  'Puts an account under another plan. body: {plan_id, apply: now (default) or next_window, or at: an instant to come, reason}. next_window: when the longest current window of its plan ends. What is spent and held in the window of a budget that the new plan has too (same name, unit, window and model) goes on counting. Returns the account, or a problem with nothing written.';
+  'Puts an account under another plan. body: {plan_id, apply: now (default) or next_window, or at: an instant to come, reason}. next_window: when the longest current window of its plan ends. What is spent and held in the window of a budget that the new plan has too (same name, unit, window and model) goes on counting. The present plan with apply now forgets a change to come, and gives the current windows the plan''s limits. Returns the account, or a problem with nothing written.';

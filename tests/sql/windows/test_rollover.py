@@ -163,3 +163,17 @@ async def test_it_is_read_back_with_its_default(ledger, clock):
     await grant(ledger)
     (read,) = (await ledger.call("account", account_id="ann"))["budgets"]
     assert read["rollover"] == {"max": 150, "overspend": False}
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["nobody writes it down", "the job does"])
+async def test_overspend_is_what_is_above_the_limit_after_a_raise_has_ended(ledger, clock, written):
+    await grant(ledger, most=0, window=DAY, overspend=True)
+    raised = {"amount": 50, "expires_at": "2026-09-14T15:00:00Z"}
+    await ledger.call("put_raise", account_id="ann", name="cap", body=raised)
+    await spend(ledger, "c1", 140)
+    clock.set("2026-09-14T16:00:00Z")
+    if written:
+        assert await ledger.call("apply_due", max_count=10) == 1
+    clock.set("2026-09-15T00:00:00Z")
+    await spend(ledger, "c2", 1)
+    assert await ledger.figures("ann") == Figures(41, 0, 59)
