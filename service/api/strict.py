@@ -156,9 +156,15 @@ def _faults(error: ValidationError, value: Any) -> Iterator[Fault]:
         yield Fault(_path(one["loc"], value), message_of(one["type"], one["msg"]))
 
 
+_IN_OUR_WORDS = {
+    "extra_forbidden": "unknown field",
+    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "must be an object"),
+}
+
+
 def message_of(kind: str, message: str) -> str:
     """What is wrong, in our words where pydantic's are worse."""
-    return "unknown field" if kind == "extra_forbidden" else message
+    return _IN_OUR_WORDS.get(kind, message)
 
 
 def _path(loc: tuple[str | int, ...], value: Any) -> str:

@@ -19,6 +19,7 @@ Difference = tuple[str, Any, Any]
 """A path, what is there (None: nothing), what shall be there (None: nothing)."""
 
 ABSENT: Any = object()
+NOW: Json = {"apply": "now"}
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,16 @@ class _Planner:
         said = account.model_dump(mode="json", exclude_unset=True, exclude={"budgets"})
         there = before or {"status": "active", "time_zone": "UTC"}
         wanted = {k: "UTC" if (k, v) == ("time_zone", None) else v for k, v in said.items()}
-        changed = {k: v for k, v in wanted.items() if there.get(k) != v}
+        switched = before is not None and wanted.get("plan_id") is not None
+        changed = {
+            k: v
+            for k, v in wanted.items()
+            if there.get(k) != v and not (switched and k == "plan_id")
+        }
         if not before or changed:
             yield from self._fields(at, account_id, before, changed)
+        if before and said.get("plan_id") is not None:
+            yield from self._switch(at, account_id, before, said["plan_id"])
         if account.budgets is not None:
             has = {b["name"]: b for b in (before or {}).get("budgets", [])}
             yield from self._own_budgets(at, account_id, has, account.budgets)
@@ -92,29 +100,29 @@ class _Planner:
     def _fields(
         self, at: Path, account_id: str, before: Json | None, changed: Json
     ) -> Iterator[Change]:
-        """An account that is there changes plans by a call that knows about now and later."""
         path = _joined(at)
         there = before or {}
-        switch = before is not None and changed.get("plan_id") is not None
-        put = {k: v for k, v in changed.items() if not (switch and k == "plan_id")}
-        if put or not before:
-            found = tuple(
-                (f"{path}.{k}", there.get(k, ABSENT) if before else ABSENT, v)
-                for k, v in put.items()
-            )
-            new = () if before else ((path, ABSENT, "new"),)
-            yield Change(
-                at,
-                (*new, *found),
-                "put_account",
-                {"account_id": account_id, "body": put | self._why},
-            )
-        if switch:
-            body = {"plan_id": changed["plan_id"], **self._when, **self._why}
-            found = ((f"{path}.plan_id", there.get("plan_id"), changed["plan_id"]),)
-            yield Change(
-                (*at, "plan_id"), found, "switch_plan", {"account_id": account_id, "body": body}
-            )
+        found = tuple((f"{path}.{k}", there.get(k, ABSENT), v) for k, v in changed.items())
+        new = () if before else ((path, ABSENT, "new"),)
+        body = changed | self._why
+        yield Change(at, (*new, *found), "put_account", {"account_id": account_id, "body": body})
+
+    def _switch(self, at: Path, account_id: str, before: Json, plan_id: str) -> Iterator[Change]:
+        """An account that is there changes plans by a call that knows about now and later.
+
+        What is to be later is what counts for a change later; now, what is to be later counts too.
+        """
+        path = _joined(at)
+        later = before.get("next_plan_id", before["plan_id"])
+        found: list[Difference] = []
+        if plan_id != (before["plan_id"] if self._when == NOW else later):
+            found.append((f"{path}.plan_id", before["plan_id"], plan_id))
+        elif plan_id != later:
+            found.append((f"{path}.next_plan_id", later, ABSENT))
+        if found:
+            body = {"plan_id": plan_id, **self._when, **self._why}
+            arguments = {"account_id": account_id, "body": body}
+            yield Change((*at, "plan_id"), tuple(found), "switch_plan", arguments)
 
     def _own_budgets(
         self, at: Path, account_id: str, has: dict[str, Json], budgets: list[DeclaredBudget]

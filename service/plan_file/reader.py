@@ -87,6 +87,8 @@ def read(text: str) -> Source:
         raise PlanFileError([FileFault(line, "", f"not YAML: {error.problem}")]) from None
     except yaml.YAMLError as error:
         raise PlanFileError([FileFault(1, "", f"not YAML: {error}")]) from None
+    except RecursionError:
+        raise PlanFileError([FileFault(1, "", "nested too deeply")]) from None
     source = Source()
     if root is None:
         source.faults.append(FileFault(1, "", "the file is empty"))
@@ -141,8 +143,14 @@ class _Reader:
         if text in _WORDS:
             return _WORDS[text]
         if _WHOLE.fullmatch(text):
-            return int(text)
+            return self._whole(node, path)
         return float(text) if _FRACTION.fullmatch(text) else text
+
+    def _whole(self, node: ScalarNode, path: Path) -> int | None:
+        try:
+            return int(node.value)
+        except ValueError:  # more digits than Python reads
+            return self._fault(node, path, "is a number of too many digits")
 
     def _fault(self, node: Node, path: Path, message: str) -> None:
         self._source.faults.append(_at(node, path, message))

@@ -28,11 +28,12 @@ begin
     return preauth._no_window_to_correct(account_id, body);
   end if;
   amount := case call when 'reset' then -target.settled else (body ->> 'amount')::bigint end;
-  if abs(target.settled + amount) > preauth._most_counted() then
-    return preauth._problem('amount_out_of_range', format('The window would pass %s.', preauth._most_counted()));
+  -- what late spend has brought beyond the bound can be corrected towards it
+  if abs(target.settled + amount) > greatest(9007199254740991, abs(target.settled)) then
+    return preauth._problem('amount_out_of_range', 'What the window has settled would pass 9007199254740991, up or down.');
   end if;
   return preauth._write_correction(target, amount, request, at, actor);
 end
 $$;
 comment on function preauth._correct(text, text, jsonb, text) is
-  'Corrects what a window counts as settled, by an adjustment event: call adjust by the amount given, call reset to nothing. Settled lines and earlier events stay. The same idempotency_key again answers as before and moves nothing.';
+  'Corrects what a window counts as settled, by an adjustment event: call adjust by the amount given, call reset to nothing. No correction brings settled beyond 9007199254740991 either way. Settled lines and earlier events stay. The same idempotency_key again answers as before and moves nothing.';

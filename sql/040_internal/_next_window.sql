@@ -7,18 +7,24 @@ declare
   anchor date := case when policy ->> 'kind' = 'cycle' then preauth._cycle_anchor(scope, zone) end;
   previous preauth.budget_window;
   following timestamptz;
+  recent timestamptz;
 begin
   select b.* into window_key, starts_at, ends_at from preauth._window_bounds(policy, anchor, zone, at) as b;
+  if isfinite(starts_at) then
+    recent := starts_at - 3 * (ends_at - starts_at) - interval '3 days';
+  end if;
   select w.* into previous from preauth.budget_window as w
   where w.account_id = scope and w.budget_id = _next_window.budget_id and w.starts_at <= at
   order by w.starts_at desc limit 1;
-  if previous.ends_at > starts_at then
-    -- the zone has changed: what has been the period so far keeps its end, and is not given a second allowance
-    if previous.window_key = window_key then
-      select b.window_key, b.ends_at into window_key, ends_at from preauth._window_bounds(policy, anchor, zone, ends_at) as b;
-    end if;
-    starts_at := previous.ends_at;
-  end if;
+  -- the zone has changed: what has been the period so far keeps its end, and no period is given a second allowance
+  while exists (
+    select from preauth.budget_window as w
+    where w.account_id = scope and w.budget_id = _next_window.budget_id and w.starts_at between recent and at
+      and w.window_key = _next_window.window_key)
+  loop
+    select b.window_key, b.ends_at into window_key, ends_at from preauth._window_bounds(policy, anchor, zone, ends_at) as b;
+  end loop;
+  starts_at := greatest(starts_at, previous.ends_at);
   -- only where the clock was set back is there a window that follows
   select min(w.starts_at) into following from preauth.budget_window as w
   where w.account_id = scope and w.budget_id = _next_window.budget_id and w.starts_at > at;

@@ -103,6 +103,38 @@ async def test_plans_change_for_the_next_window_if_asked(applied, ledger: Ledger
     assert (await ledger.window("ann"))["limit"] == 5000
 
 
+async def test_a_plan_for_the_next_window_is_asked_for_once(applied, ledger: Ledger) -> None:
+    await ledger.charge("c1", "ann", tokens(900))
+    later = FILE.replace("plan_id: free", "plan_id: pro")
+    assert applied("apply", later, "--apply", "next_window").stdout == (
+        '~ accounts.ann.plan_id: "free" -> "pro"\n'
+    )
+    before = await ledger.contents()
+    result = applied("apply", later, "--apply", "next_window")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "nothing to change\n")
+    assert await ledger.contents() == before
+
+
+async def test_the_present_plan_for_the_next_window_replaces_another_that_is_scheduled(
+    applied, ledger: Ledger
+) -> None:
+    later = FILE.replace("plan_id: free", "plan_id: pro")
+    applied("apply", later, "--apply", "next_window")
+    applied("apply", FILE, "--apply", "next_window")
+    assert (await ledger.call("account", account_id="ann"))["next_plan_id"] == "free"
+    assert applied("apply", FILE, "--apply", "next_window").stderr == "nothing to change\n"
+
+
+async def test_a_plan_that_is_scheduled_but_not_in_the_file_is_cancelled(
+    applied, ledger: Ledger
+) -> None:
+    later = FILE.replace("plan_id: free", "plan_id: pro")
+    applied("apply", later, "--apply", "next_window")
+    assert applied("apply", FILE).stdout == '- accounts.ann.next_plan_id: "pro"\n'
+    assert "next_plan_id" not in await ledger.call("account", account_id="ann")
+    assert applied("apply", FILE).stderr == "nothing to change\n"
+
+
 async def test_what_was_spent_goes_on_counting_under_the_other_plan(
     applied, ledger: Ledger, clock
 ) -> None:

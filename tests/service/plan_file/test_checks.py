@@ -99,7 +99,7 @@ def test_a_plan_that_says_nothing_is_refused_by_name() -> None:
         ("{kind: calendar, period: fortnight}", ".period", "'month'"),
         ("{kind: calendar}", ".period", "required"),
         ("{kind: monthly}", "", "calendar"),
-        ("month", "", "dict"),
+        ("month", "", "must be an object"),
         ("{kind: fixed, seconds: 60s}", ".seconds", "integer"),
         ("{kind: fixed, seconds: 0}", ".seconds", "greater"),
         ("{kind: calendar, period: week, week_start: someday}", ".week_start", "monday"),
@@ -159,6 +159,20 @@ def test_words_are_words(word: str) -> None:
     assert declared.accounts[word].plan_id == word
 
 
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("- plans\n", ""),
+        ("plans: 3\n", "plans: "),
+        ("plans: {p: 3}\n", "plans.p: "),
+        ("plans: {p: {budgets: [3]}}\n", "plans.p.budgets.0: "),
+        ("accounts: {a: 3}\n", "accounts.a: "),
+    ],
+)
+def test_what_is_no_object_where_one_belongs_is_told_in_plain_words(text: str, where: str) -> None:
+    assert faults(text) == [f"line 1: {where}must be an object"]
+
+
 def test_a_field_that_is_not_known_is_named() -> None:
     assert faults(with_budget(limit="5")) == ["line 9: plans.p.budgets.cap.limit: unknown field"]
     assert faults("plan: {}\n") == ["line 1: plan: unknown field"]
@@ -210,6 +224,9 @@ def test_everything_that_is_wrong_is_told_at_once_in_the_order_of_lines() -> Non
         ("accounts: &a {x: *a}\n", "nested too deeply"),
         ("\x00", "not YAML"),
         ("a: *nowhere\n", "not YAML"),
+        pytest.param("[" * 20_000, "line 1: nested too deeply", id="brackets"),
+        pytest.param("- " * 20_000, "line 1: nested too deeply", id="dashes"),
+        pytest.param(f"\nplans: {'9' * 10_000}", "line 2: plans: is a number of too", id="digits"),
     ],
 )
 def test_what_is_no_plain_yaml_is_refused_with_its_line(text: str, hint: str) -> None:

@@ -118,11 +118,21 @@ async def test_fifty_at_once_under_one_key_move_once(spent):
 
 async def test_what_a_window_cannot_count_to_is_refused(ledger, clock):
     await ledger.grant("ann", None)
-    for n in range(222):
-        await adjust(ledger, MAX_AMOUNT, key=f"k{n}")
-    before = await ledger.contents()
-    assert_problem(await adjust(ledger, MAX_AMOUNT, key="last"), 422, "amount_out_of_range")
-    assert await ledger.contents() == before
+    for sign in (1, -1):
+        await adjust(ledger, sign * MAX_AMOUNT, key=f"most{sign}")
+        before = await ledger.contents()
+        reply = await adjust(ledger, sign, key=f"more{sign}")
+        assert_problem(reply, 422, "amount_out_of_range")
+        assert await ledger.contents() == before
+        await adjust(ledger, -sign * MAX_AMOUNT, key=f"back{sign}")
+
+
+async def test_what_was_spent_beyond_that_is_corrected_towards_it(ledger):
+    await ledger.grant("ann", None)
+    for n in range(3):
+        await ledger.charge(f"c{n}", "ann", tokens(MAX_AMOUNT))
+    assert_problem(await adjust(ledger, 1, key="up"), 422, "amount_out_of_range")
+    assert (await adjust(ledger, -MAX_AMOUNT, key="down"))["settled"] == 2 * MAX_AMOUNT
 
 
 async def test_what_is_not_there_is_a_404_and_writes_nothing(spent):

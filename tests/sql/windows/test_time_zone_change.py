@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.checks import assert_denied
-from tests.support.money import MONTH, budget, tokens
+from tests.support.money import MONTH, budget, calendar, tokens
 
 ZONES = (
     "Europe/London",
@@ -72,3 +72,22 @@ async def test_where_old_and_new_month_begin_together_the_next_call_still_return
     clock.set("2027-03-31T23:30:00Z")
     reply = await ledger.charge("april", "ann", tokens(900))
     assert reply["lines"][0]["window"] == "2027-04"
+
+
+async def test_no_day_comes_twice_after_a_flight_across_the_date_line(ledger, clock):
+    clock.set("2027-05-10T05:00:00Z")  # the 10th in Kiritimati, the 9th in Niue
+    await ledger.put_plan("p", budget("d", 1000, window=calendar("day")))
+    await ledger.put_account("ann", plan_id="p", time_zone="Pacific/Kiritimati")
+    for hours in (0, 24):
+        clock.set("2027-05-10T05:00:00Z")
+        clock.advance(hours=hours)
+        await ledger.charge(f"c{hours}", "ann", tokens(900))
+    await ledger.put_account("ann", time_zone="Pacific/Niue")
+    for hours in (6, 26, 50):
+        clock.set("2027-05-11T05:00:00Z")
+        clock.advance(hours=hours)
+        await ledger.charge(f"d{hours}", "ann", tokens(900))
+    found = await windows(ledger)
+    keys = [w["window_key"] for w in found]
+    assert len(set(keys)) == len(keys), keys
+    assert all(w["ends_at"] <= n["starts_at"] for w, n in zip(found, found[1:], strict=False))
