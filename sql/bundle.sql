@@ -216,10 +216,11 @@ create type preauth._rerating as (
   account_id text,
   before bigint,
   after bigint,
-  unpriced text
+  code text,
+  dimension text
 );
 comment on type preauth._rerating is
-  'A spend that a wrong price table priced last, in the unit of the table: what it cost by that, what it costs by the right one, or the dimension for which the right one has no rate.';
+  'A spend that a wrong price table priced last, in the unit of the table: what it cost by that, what it costs by the right one, or the code of why that cannot be told and the dimension that is the reason.';
 
 -- 030_tables/000_alembic_version.sql
 -- Alembic makes it too, before the first revision: the two must be the same.
@@ -369,17 +370,19 @@ create table preauth.limit_raise (
   amount bigint not null,
   expires_at timestamptz not null,
   created_at timestamptz not null,
+  unit text not null,
   constraint limit_raise_pkey primary key (account_id, name),
   constraint limit_raise_account_exists foreign key (account_id) references preauth.account (account_id),
   constraint limit_raise_amount_range check (amount between 1 and 9007199254740991)
 );
 alter table preauth.limit_raise enable row level security;
-comment on table preauth.limit_raise is 'Temporary raises: until expires_at, each window of the account''s budget of that name has so much more.';
+comment on table preauth.limit_raise is 'Temporary raises: until expires_at, each window of the account''s budget of that name and unit has so much more.';
 comment on column preauth.limit_raise.account_id is 'The account.';
 comment on column preauth.limit_raise.name is 'The budget''s name, whether the budget is the account''s own or its plan''s.';
-comment on column preauth.limit_raise.amount is 'How much is added to the limit, in the budget''s unit.';
+comment on column preauth.limit_raise.amount is 'How much is added to the limit, in that unit.';
 comment on column preauth.limit_raise.expires_at is 'When it ends, by itself.';
 comment on column preauth.limit_raise.created_at is 'When it was put.';
+comment on column preauth.limit_raise.unit is 'The unit of the budget when it was put: a budget of that name in another unit is not raised.';
 
 -- 030_tables/040_budget_window.sql
 -- Half-empty pages and no index on the counters: every movement is a HOT update.
@@ -641,6 +644,7 @@ create table preauth.reservation_event (
   constraint reservation_event_known check (event in (
     'released', 'extended', 'cancellation_requested', 'unknown', 'lapsed', 'kept', 'settlement_conflict', 'settlement_exceeds_hold', 'resolved', 'rerated'))
 );
+create index reservation_event_rerated on preauth.reservation_event (occurred_at) where event = 'rerated';
 alter table preauth.reservation_event enable row level security;
 comment on table preauth.reservation_event is 'Append-only transitions of a reservation that move no money into settled; with the reservation row and its usage events they are its timeline.';
 comment on column preauth.reservation_event.event_id is 'Order of writing.';
@@ -1027,10 +1031,15 @@ as $$
       where t.name = a.alias and t.unit = _alias_conflict.unit and t.effective_from = _alias_conflict.effective_from
         and t.alias_of is distinct from _alias_conflict.name)
     or exists (select from preauth.price_table as t where t.alias_of = a.alias and t.unit = _alias_conflict.unit)
-  order by a.alias limit 1
+  union all
+  select _alias_conflict.name
+  where jsonb_array_length(nullif(body -> 'aliases', 'null')) > 0 and exists (
+    select from preauth.price_table as t
+    where t.name = _alias_conflict.name and t.unit = _alias_conflict.unit and t.effective_from >= _alias_conflict.effective_from and t.alias_of is not null)
+  order by 1 limit 1
 $$;
 comment on function preauth._alias_conflict(jsonb, text, text, timestamptz) is
-  'The first alias that cannot be one: its name says something else from the same instant on, or other aliases stand for it. Null when all can.';
+  'The first alias that cannot be one: its name says something else from the same instant on, or other aliases stand for it; or the name itself, where it is an alias from the same instant on or later. Null when all can.';
 
 -- 040_internal/_aliases_errors.sql
 create function preauth._aliases_errors(path text, body jsonb) returns jsonb
@@ -1271,19 +1280,26 @@ comment on function preauth._archive_document(preauth.reservation) is 'A reserva
 create function preauth._are_bounded(tariffs preauth._tariff[], usage jsonb, bounds jsonb) returns boolean
 language plpgsql stable
 as $$
+declare
+  remaining jsonb := usage;
 begin
   if tariffs = '{}' then
     return false;
   end if;
   for d in 1 .. cardinality(tariffs[1].dimensions) loop
-    if usage ? tariffs[1].dimensions[d] and not preauth._is_bounded(tariffs[1].dimensions[d], bounds) then
-      return false;
+    if remaining ? tariffs[1].dimensions[d] then
+      if preauth._free_count(tariffs[1].dimensions[d], (remaining -> tariffs[1].dimensions[d])::numeric, bounds) > 0 then
+        return false;
+      end if;
+      remaining := remaining - tariffs[1].dimensions[d];
+      exit when remaining = '{}';
     end if;
   end loop;
-  return true;
+  return remaining = '{}';
 end
 $$;
-comment on function preauth._are_bounded(preauth._tariff[], jsonb, jsonb) is 'Whether max_usage certainly bounds every dimension of a well-priced usage: a cheap look before preauth._unbounded_amounts.';
+comment on function preauth._are_bounded(preauth._tariff[], jsonb, jsonb) is
+  'Whether max_usage certainly bounds every dimension of a usage, all of which the first tariff prices: a cheap look before preauth._unbounded_amounts.';
 
 -- 040_internal/_are_made.sql
 create function preauth._are_made(routes preauth._route[]) returns boolean
@@ -1785,37 +1801,25 @@ $$;
 comment on function preauth._change_json(preauth.change_log) is 'A change of a plan, an account, a budget or a key, as a list shows it.';
 
 -- 040_internal/_change_limits.sql
-create function preauth._change_limits(budget_id bigint, limit_amount bigint, actor text, reason text) returns void
+create function preauth._change_limits(budget_id bigint, actor text, reason text) returns void
 language plpgsql
 as $$
 declare
   at timestamptz := preauth._now();
-  window_ids bigint[];
 begin
-  with changed as (
-    select w.window_id, w.account_id, w.limit_amount as before, preauth._limit_with(w, _change_limits.limit_amount) as after
+  perform preauth._write_limits(array(
+    select w.window_id
     from preauth._lock_windows(array(
-      select c.window_id from preauth.budget_window as c
-      where c.budget_id = _change_limits.budget_id and c.ends_at > at
-        and c.limit_amount is distinct from preauth._limit_with(c, _change_limits.limit_amount))) as w
-    where w.budget_id = _change_limits.budget_id
-  ), noted as (
-    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
-    select c.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', c.window_id,
-      jsonb_build_object('before', c.before, 'after', c.after), at, coalesce(actor, preauth._caller()), reason
-    from changed as c
-  ), moved as (
-    update preauth.budget_window as w set limit_amount = c.after
-    from changed as c
-    where w.window_id = c.window_id
-    returning w.window_id
-  )
-  select array_agg(m.window_id) into window_ids from moved as m;
-  perform preauth._raise_alerts(window_ids, at);
+      select c.window_id from preauth.budget as b
+      join preauth.budget_window as c on c.budget_id = b.budget_id and c.ends_at > at
+      cross join lateral preauth._limit_with(c, b.limit_amount, at) as l
+      where b.budget_id = _change_limits.budget_id
+        and (c.limit_amount, c.raised, c.raised_until) is distinct from (l.limit_amount, l.raised, l.raised_until))) as w
+    where w.budget_id = _change_limits.budget_id), at, actor, reason);
 end
 $$;
-comment on function preauth._change_limits(bigint, bigint, text, text) is
-  'Gives a budget''s current windows a new limit (on top of what rolled over and is raised), each with a usage event. What is spent and held stays: available may become negative.';
+comment on function preauth._change_limits(bigint, text, text) is
+  'Gives a budget''s current windows the budget''s limit (on top of what rolled over and is raised), each with a usage event. What is spent and held stays: available may become negative.';
 
 -- 040_internal/_change_overdraft.sql
 create function preauth._change_overdraft(budget_id bigint, overdraft_amount bigint) returns void
@@ -1988,14 +1992,15 @@ begin
     return preauth._no_window_to_correct(account_id, body);
   end if;
   amount := case call when 'reset' then -target.settled else (body ->> 'amount')::bigint end;
-  if abs(target.settled + amount) > preauth._most_counted() then
-    return preauth._problem('amount_out_of_range', format('The window would pass %s.', preauth._most_counted()));
+  -- what late spend has brought beyond the bound can be corrected towards it
+  if abs(target.settled + amount) > greatest(9007199254740991, abs(target.settled)) then
+    return preauth._problem('amount_out_of_range', 'What the window has settled would pass 9007199254740991, up or down.');
   end if;
   return preauth._write_correction(target, amount, request, at, actor);
 end
 $$;
 comment on function preauth._correct(text, text, jsonb, text) is
-  'Corrects what a window counts as settled, by an adjustment event: call adjust by the amount given, call reset to nothing. Settled lines and earlier events stay. The same idempotency_key again answers as before and moves nothing.';
+  'Corrects what a window counts as settled, by an adjustment event: call adjust by the amount given, call reset to nothing. No correction brings settled beyond 9007199254740991 either way. Settled lines and earlier events stay. The same idempotency_key again answers as before and moves nothing.';
 
 -- 040_internal/_correct_settled.sql
 create function preauth._correct_settled(window_id bigint, amount bigint, at timestamptz) returns preauth.budget_window
@@ -2109,7 +2114,7 @@ as $$
     select p.unpriced = 'count_only'
     from preauth.account as a
     join preauth.plan as p on p.plan_id = a.plan_id
-    where a.account_id = any (path)
+    where a.account_id = any (_counts_only.path)
     order by cardinality(a.path) desc limit 1), false)
 $$;
 comment on function preauth._counts_only(text[]) is 'Whether what has no price is counted in tokens and requests alone: as the plan of the account says, or of the nearest above it that has one.';
@@ -2553,7 +2558,7 @@ begin
     return 0;
   end if;
   closed := preauth._close_lines(array(
-    select preauth._expiry_closing(r, l, at)
+    select preauth._expiry_closing(l, at)
     from unnest(due) as r
     join preauth.hold_line as l on l.request_id = r.request_id and l.account_id = r.account_id
     where l.state = 'held' and (l.lapses_at <= at or r.on_expiry = 'charge')
@@ -2572,7 +2577,7 @@ as $$ select at + make_interval(secs => (ask.body ->> 'ttl_seconds')::integer) $
 comment on function preauth._expiry(preauth._ask, timestamptz) is 'When a hold made at an instant expires; null for a charge.';
 
 -- 040_internal/_expiry_closing.sql
-create function preauth._expiry_closing(r preauth.reservation, line preauth.hold_line, at timestamptz) returns preauth._closing
+create function preauth._expiry_closing(line preauth.hold_line, at timestamptz) returns preauth._closing
 language sql stable
 as $$
   select case
@@ -2580,7 +2585,7 @@ as $$
     else row(line.request_id, line.account_id, line.position, line.window_id, 'settled', line.amount)::preauth._closing
   end
 $$;
-comment on function preauth._expiry_closing(preauth.reservation, preauth.hold_line, timestamptz) is 'What becomes of a line when time has passed: a lease lapses, another line is charged at its hold.';
+comment on function preauth._expiry_closing(preauth.hold_line, timestamptz) is 'What becomes of a line when time has passed: a lease lapses, another line is charged at its hold.';
 
 -- 040_internal/_expiry_settlement.sql
 create function preauth._expiry_settlement(r preauth.reservation, closed preauth._closed[], at timestamptz) returns jsonb
@@ -2828,6 +2833,19 @@ end
 $$;
 comment on function preauth._forget(text, text) is 'Gives an account another name everywhere. Its windows are locked, and it holds nothing.';
 
+-- 040_internal/_free_count.sql
+create function preauth._free_count(dimension text, count numeric, bounds jsonb) returns numeric
+language sql stable
+as $$
+  select case
+    when dimension = 'requests' then greatest(count - greatest((bounds -> 'requests')::numeric, 1), 0)
+    when preauth._is_bounded(dimension, bounds) then 0
+    else count
+  end
+$$;
+comment on function preauth._free_count(text, numeric, jsonb) is
+  'How many of so many in a dimension max_usage did not bound: all or none, but of requests those above the bound, for one is always part of a call.';
+
 -- 040_internal/_fresh_authorization.sql
 create function preauth._fresh_authorization(
   ask preauth._ask, ruling preauth._ruling, quote preauth._quote, route preauth._route, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, at timestamptz)
@@ -2848,7 +2866,7 @@ begin
     available := lines[k].available_after;
     texts := texts || case when k > from_line then ', ' else '' end
       || preauth._hold_line_text(ask.account_id, slot.budget, slot.scope, slot.unit, slot.window_key, lines[k].amount, available);
-    over_limit := over_limit or coalesce(available < 0, false);
+    over_limit := over_limit or coalesce(slot.scope = ask.account_id and available < 0, false);
     share := case when slot.scope = ask.account_id then available / greatest(slot.limit_amount, 1)::float8 end;
     if share < least_share or least_share is null and share is not null then
       least_share := share;
@@ -3331,12 +3349,12 @@ as $$
 begin
   return coalesce(jsonb_typeof(value) = 'string'
     and value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$'
-    and isfinite((value #>> '{}')::timestamptz), false);
+    and (value #>> '{}')::timestamptz >= '0001-01-01T00:00:00Z' and (value #>> '{}')::timestamptz < '10000-01-01T00:00:00Z', false);
 exception when datetime_field_overflow or invalid_datetime_format or invalid_time_zone_displacement_value then
   return false;
 end
 $$;
-comment on function preauth._is_instant(jsonb) is 'Whether the value is an instant as RFC 3339 has it, with its offset.';
+comment on function preauth._is_instant(jsonb) is 'Whether the value is an instant as RFC 3339 has it, with its offset, and in UTC of a year from 1 to 9999.';
 
 -- 040_internal/_is_line.sql
 create function preauth._is_line(value jsonb, longest integer) returns boolean
@@ -3657,12 +3675,13 @@ create function preauth._left_over(w preauth.budget_window, rollover jsonb) retu
 language sql stable
 as $$
   select case
-    when w.settled + w.reserved > w.limit_amount and (rollover ->> 'overspend')::boolean then w.limit_amount - w.settled - w.reserved
+    when w.settled + w.reserved > l.at_end and (rollover ->> 'overspend')::boolean then l.at_end - w.settled - w.reserved
     else least(greatest(w.limit_amount - w.raised - w.settled - w.reserved, 0), (rollover ->> 'max')::bigint)
   end
+  from (select w.limit_amount - case when w.raised_until <= w.ends_at then w.raised else 0 end) as l (at_end)
 $$;
 comment on function preauth._left_over(preauth.budget_window, jsonb) is
-  'What one window leaves to the next, in the budget''s unit: negative when it is overspent and that is carried. What is held counts as spent; a temporary raise is not left over.';
+  'What one window leaves to the next, in the budget''s unit: negative when it is spent above the limit it ends with, and that is carried. What is held counts as spent; a temporary raise is not left over.';
 
 -- 040_internal/_lifecycle_batch.sql
 create function preauth._lifecycle_batch(call text, items jsonb, actors text[], within text[]) returns preauth._answer[]
@@ -3760,18 +3779,25 @@ comment on function preauth._lifecycle_rounds(text, preauth._ask[], preauth.rese
 create function preauth._limit_at(w preauth.budget_window, budget preauth.budget, at timestamptz) returns bigint
 language sql stable
 as $$
-  select case when w.budget_id = budget.budget_id then w.limit_amount else preauth._limit_with(w, budget.limit_amount) end
-    - case when w.raised_until <= at then w.raised else 0 end
+  select case when w.budget_id = budget.budget_id then w.limit_amount - case when w.raised_until <= at then w.raised else 0 end
+    else (select l.limit_amount from preauth._limit_with(w, budget.limit_amount, at) as l) end
 $$;
 comment on function preauth._limit_at(preauth.budget_window, preauth.budget, timestamptz) is
   'A window''s limit at an instant under the budget that applies then, in the budget''s unit, whether or not it has been written down yet that a raise has ended or a plan has changed; null: unlimited.';
 
 -- 040_internal/_limit_with.sql
-create function preauth._limit_with(w preauth.budget_window, limit_amount bigint) returns bigint
+create function preauth._limit_with(
+  w preauth.budget_window, budget_limit bigint, at timestamptz, out limit_amount bigint, out raised bigint, out raised_until timestamptz)
 language sql stable
-as $$ select case when limit_amount is not null then least(limit_amount + w.rolled_over + w.raised, 9007199254740991) end $$;
-comment on function preauth._limit_with(preauth.budget_window, bigint) is
-  'The limit of a window under a budget''s limit, in the unit: what rolled over and what is raised comes on top. null: unlimited.';
+as $$
+  select p.plain_limit + r.raised, r.raised, r.raised_until
+  from preauth.budget as b
+  cross join lateral (select case when budget_limit is not null then least(budget_limit + w.rolled_over, 9007199254740991) end) as p (plain_limit)
+  cross join lateral preauth._raise_of(w.account_id, b.name, b.unit, p.plain_limit, w.ends_at, at) as r
+  where b.budget_id = w.budget_id
+$$;
+comment on function preauth._limit_with(preauth.budget_window, bigint, timestamptz) is
+  'The limit of a window under a budget''s limit at an instant, in the unit: what rolled over and what is raised comes on top; how much of it is raised, and until when. null: unlimited.';
 
 -- 040_internal/_line_lapse.sql
 create function preauth._line_lapse(slot preauth._slot, expires_at timestamptz, at timestamptz, out lapses_at timestamptz, out is_lease boolean)
@@ -3922,7 +3948,8 @@ begin
     join preauth.budget as b
       on b.plan_id = _lock_plan_windows.plan_id and b.name = n.budget ->> 'name'
     join preauth.budget_window as w on w.budget_id = b.budget_id and w.ends_at > preauth._now()
-    where apply = 'now' and w.limit_amount is distinct from preauth._limit_with(w, (n.budget ->> 'limit_amount')::bigint)
+    where apply = 'now' and (w.limit_amount, w.raised, w.raised_until) is distinct from
+        (select (l.limit_amount, l.raised, l.raised_until) from preauth._limit_with(w, (n.budget ->> 'limit_amount')::bigint, preauth._now()) as l)
       or w.overdraft_amount is distinct from
         case when n.budget ->> 'enforcement' is distinct from 'observe' then coalesce((n.budget ->> 'overdraft_amount')::bigint, 0) end
       or b.thresholds <> preauth._thresholds(n.budget)));
@@ -4341,7 +4368,7 @@ as $$
   select case when budget.rollover is null and w.raised = 0 then preauth._capacity(budget.limit_amount, preauth._overdraft(budget)) else (
     select preauth._capacity(budget.limit_amount + greatest(c.carried, 0) + coalesce(r.amount, 0), preauth._overdraft(budget)) - greatest(-c.carried, 0)
     from (select coalesce(case when budget.rollover is not null then preauth._left_over(w, budget.rollover) end, 0)) as c (carried)
-    left join preauth.limit_raise as r on r.account_id = w.account_id and r.name = budget.name and r.expires_at > w.ends_at)
+    left join preauth.limit_raise as r on r.account_id = w.account_id and r.name = budget.name and r.unit = budget.unit and r.expires_at > w.ends_at)
   end
 $$;
 comment on function preauth._next_capacity(preauth.budget_window, preauth.budget) is
@@ -4357,18 +4384,24 @@ declare
   anchor date := case when policy ->> 'kind' = 'cycle' then preauth._cycle_anchor(scope, zone) end;
   previous preauth.budget_window;
   following timestamptz;
+  recent timestamptz;
 begin
   select b.* into window_key, starts_at, ends_at from preauth._window_bounds(policy, anchor, zone, at) as b;
+  if isfinite(starts_at) then
+    recent := starts_at - 3 * (ends_at - starts_at) - interval '3 days';
+  end if;
   select w.* into previous from preauth.budget_window as w
   where w.account_id = scope and w.budget_id = _next_window.budget_id and w.starts_at <= at
   order by w.starts_at desc limit 1;
-  if previous.ends_at > starts_at then
-    -- the zone has changed: what has been the period so far keeps its end, and is not given a second allowance
-    if previous.window_key = window_key then
-      select b.window_key, b.ends_at into window_key, ends_at from preauth._window_bounds(policy, anchor, zone, ends_at) as b;
-    end if;
-    starts_at := previous.ends_at;
-  end if;
+  -- the zone has changed: what has been the period so far keeps its end, and no period is given a second allowance
+  while exists (
+    select from preauth.budget_window as w
+    where w.account_id = scope and w.budget_id = _next_window.budget_id and w.starts_at between recent and at
+      and w.window_key = _next_window.window_key)
+  loop
+    select b.window_key, b.ends_at into window_key, ends_at from preauth._window_bounds(policy, anchor, zone, ends_at) as b;
+  end loop;
+  starts_at := greatest(starts_at, previous.ends_at);
   -- only where the clock was set back is there a window that follows
   select min(w.starts_at) into following from preauth.budget_window as w
   where w.account_id = scope and w.budget_id = _next_window.budget_id and w.starts_at > at;
@@ -4588,18 +4621,14 @@ as $$
 declare
   carried bigint := 0;
 begin
-  raised := 0;
   if budget.rollover is not null then
     carried := preauth._carried_over(scope, counter_id, budget, zone, starts_at);
   end if;
   rolled_over := greatest(carried, 0);
   settled := greatest(-carried, 0);
   limit_amount := case when budget.limit_amount is not null then least(budget.limit_amount + rolled_over, 9007199254740991) end;
-  select least(r.amount, 9007199254740991 - limit_amount), case when r.expires_at < ends_at then r.expires_at end
-  into raised, raised_until
-  from preauth.limit_raise as r
-  where r.account_id = scope and r.name = budget.name and r.expires_at > at and limit_amount is not null;
-  raised := coalesce(raised, 0);
+  select r.raised, r.raised_until into raised, raised_until
+  from preauth._raise_of(scope, budget.name, budget.unit, limit_amount, ends_at, at) as r;
   limit_amount := limit_amount + raised;
 end
 $$;
@@ -4959,7 +4988,8 @@ begin
   tokens := 0;
   for d in 1 .. cardinality(dimensions) loop
     if remaining ? dimensions[d] and figures[tier][d] is not null then
-      total := total + (remaining -> dimensions[d])::numeric * figures[tier][d];
+      total := total + case when is_ceiling and dimensions[d] = 'requests' then greatest((remaining -> dimensions[d])::numeric, 1)
+        else (remaining -> dimensions[d])::numeric end * figures[tier][d];
       if right(dimensions[d], 7) = '_tokens' then
         tokens := tokens + (remaining -> dimensions[d])::numeric;
       end if;
@@ -4985,7 +5015,7 @@ begin
 end
 $$;
 comment on function preauth._price(preauth._tariff, jsonb, boolean) is
-  'What {dimension: count} costs in the tariff''s unit: one ceiling over the exact sum, every token at the rate of the tier; and how many tokens that is. A request is counted once where it costs something and is not counted. is_ceiling: counts are bounds. code: why it is no amount to hold or to spend, and the dimension that is the reason; null when it is.';
+  'What {dimension: count} costs in the tariff''s unit: one ceiling over the exact sum, every token at the rate of the tier; and how many tokens that is. A request is counted once where it costs something and is not counted. is_ceiling: counts are bounds, that of requests at least 1. code: why it is no amount to hold or to spend, and the dimension that is the reason; null when it is.';
 
 -- 040_internal/_price_detail.sql
 create function preauth._price_detail(problem jsonb) returns text
@@ -5240,7 +5270,7 @@ begin
   returning * into after;
   perform preauth._change_overdraft(after.budget_id, preauth._overdraft(after));
   if apply = 'now' then
-    perform preauth._change_limits(after.budget_id, after.limit_amount, actor, reason);
+    perform preauth._change_limits(after.budget_id, actor, reason);
   end if;
   if before.thresholds is distinct from after.thresholds then
     perform preauth._change_thresholds(after.budget_id);
@@ -5439,6 +5469,20 @@ as $$
 $$;
 comment on function preauth._raise_json(text, text) is 'A temporary raise as it is put; null if there is none.';
 
+-- 040_internal/_raise_of.sql
+create function preauth._raise_of(
+  account_id text, name text, unit text, plain_limit bigint, ends_at timestamptz, at timestamptz,
+  out raised bigint, out raised_until timestamptz)
+language sql stable
+as $$
+  select coalesce(max(least(r.amount, 9007199254740991 - plain_limit)), 0), max(case when r.expires_at < _raise_of.ends_at then r.expires_at end)
+  from preauth.limit_raise as r
+  where r.account_id = _raise_of.account_id and r.name = _raise_of.name and r.unit = _raise_of.unit and r.expires_at > _raise_of.at
+    and plain_limit < 9007199254740991
+$$;
+comment on function preauth._raise_of(text, text, text, bigint, timestamptz, timestamptz) is
+  'What a temporary raise adds to the plain limit of an account''s window that ends at an instant, in the unit, and until when (null: not before the window ends). 0 where nothing is raised in that unit, or the limit is null: unlimited.';
+
 -- 040_internal/_raise_version.sql
 create function preauth._raise_version() returns trigger
 language plpgsql
@@ -5451,19 +5495,19 @@ $$;
 comment on function preauth._raise_version() is 'Accounts or budgets have changed: the routes that were worked out before do not hold any more.';
 
 -- 040_internal/_raise_window.sql
-create function preauth._raise_window(account_id text, name text, amount bigint, expires_at timestamptz, at timestamptz, actor text, reason text) returns void
+create function preauth._raise_window(account_id text, name text, at timestamptz, actor text, reason text) returns void
 language plpgsql
 as $$
 declare
   moved bigint[];
 begin
   with wanted as (
-    select w, l.base + l.raised as after, l.raised
-    from preauth._budgets_of(array[account_id], at) as b
-    cross join lateral preauth._current_window(b.scope, b.counter_id, at) as c
+    select w, w.limit_amount - w.raised + r.raised as after, r.raised, r.raised_until
+    from preauth.budget as kin
+    cross join lateral preauth._current_window(_raise_window.account_id, kin.budget_id, at) as c
     join preauth.budget_window as w on w.window_id = c.window_id
-    cross join lateral (select w.limit_amount - w.raised, least(_raise_window.amount, 9007199254740991 - (w.limit_amount - w.raised))) as l (base, raised)
-    where (b.budget).name = _raise_window.name
+    cross join lateral preauth._raise_of(w.account_id, kin.name, kin.unit, w.limit_amount - w.raised, w.ends_at, at) as r
+    where kin.name = _raise_window.name and (kin.account_id = _raise_window.account_id or kin.plan_id is not null)
   ), noted as (
     insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
     select _raise_window.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', (x.w).window_id,
@@ -5471,8 +5515,7 @@ begin
     from wanted as x where x.after is distinct from (x.w).limit_amount
   ), raised as (
     update preauth.budget_window as w
-    set limit_amount = x.after, raised = case when x.after is not null then x.raised else 0 end,
-      raised_until = case when x.after is not null and x.raised > 0 and expires_at < w.ends_at then expires_at end
+    set limit_amount = x.after, raised = x.raised, raised_until = x.raised_until
     from wanted as x
     where w.window_id = (x.w).window_id
     returning w.window_id
@@ -5481,8 +5524,8 @@ begin
   perform preauth._raise_alerts(moved, at);
 end
 $$;
-comment on function preauth._raise_window(text, text, bigint, timestamptz, timestamptz, text, text) is
-  'Raises the limit of the current window (locked) of an account''s budget by an amount in the budget''s unit instead of what it is raised by now; 0 ends the raise. An unlimited window stays so.';
+comment on function preauth._raise_window(text, text, timestamptz, text, text) is
+  'Brings the limits of an account''s current windows (locked) of every budget of a name to what the account''s raise adds now, or to what they are without one: of budgets that apply, and of those that would under another plan. An unlimited window stays so.';
 
 -- 040_internal/_rate_errors.sql
 create function preauth._rate_errors(path text, dimension text, rate jsonb, unit text) returns jsonb
@@ -5632,7 +5675,7 @@ as $$
     r.price_table_ids[1], case when r.call = 'charge' then r.closure -> 'cost' end)
   from (
     select string_agg(preauth._hold_line_text(r.account_id, b.name, w.account_id, b.unit, w.window_key, h.amount, h.available_after), ', ' order by h.position) as lines,
-      bool_or(h.available_after < 0) as over_limit
+      bool_or(h.available_after < 0) filter (where w.account_id = r.account_id) as over_limit
     from preauth.hold_line as h
     join preauth.budget_window as w on w.window_id = h.window_id
     join preauth.budget as b on b.budget_id = w.budget_id
@@ -5923,6 +5966,32 @@ as $$
 $$;
 comment on function preauth._rerate_errors(bigint, bigint, timestamptz, timestamptz, text) is 'What is wrong with a call to rerate, as [{path, message}]; [] when nothing is.';
 
+-- 040_internal/_rerate_problem.sql
+create function preauth._rerate_problem(reratings preauth._rerating[], right_table bigint, unit text) returns jsonb
+language plpgsql stable
+as $$
+declare
+  first record;
+begin
+  select f.code, f.dimension into first from unnest(reratings) as f where f.code is not null order by f.code, f.dimension limit 1;
+  if first.code is not null then
+    return preauth._problem(first.code, preauth._price_detail(jsonb_build_object(
+        'code', first.code, 'dimension', first.dimension, 'model', format('price table %s', right_table), 'unit', unit)),
+      jsonb_strip_nulls(jsonb_build_object('price_table_id', right_table, 'dimension', first.dimension, 'unit', case when first.dimension is null then unit end)));
+  elsif exists (
+    select from preauth._rerated_windows(reratings, unit) as m
+    join preauth.budget_window as w on w.window_id = m.window_id
+    where abs(m.difference) > 9007199254740991 or m.difference > preauth._most_counted() - w.settled
+  ) then
+    return preauth._problem('amount_out_of_range', format('A budget window would move by more than an amount can be, or pass %s: take a shorter time.', preauth._most_counted()),
+      jsonb_build_object('price_table_id', right_table, 'unit', unit));
+  end if;
+  return null;
+end
+$$;
+comment on function preauth._rerate_problem(preauth._rerating[], bigint, text) is
+  'Why spends cannot be rerated: one that the right table cannot price, or a window that cannot move that far. unit: of the tables. Null when they can.';
+
 -- 040_internal/_rerate_refusal.sql
 create function preauth._rerate_refusal(wrong_table bigint, right_table bigint) returns jsonb
 language plpgsql stable
@@ -5957,10 +6026,10 @@ $$;
 comment on function preauth._rerate_summary(preauth._rerating[]) is 'What reratings change, in all and by the account that spent, in the unit of the tables.';
 
 -- 040_internal/_rerated_windows.sql
-create function preauth._rerated_windows(reratings preauth._rerating[], unit text) returns table (window_id bigint, difference bigint)
+create function preauth._rerated_windows(reratings preauth._rerating[], unit text) returns table (window_id bigint, difference numeric)
 language sql stable
 as $$
-  select l.window_id, sum(f.after - f.before)::bigint
+  select l.window_id, sum(f.after - f.before)
   from unnest(reratings) as f
   join preauth.hold_line as l on l.request_id = f.request_id and l.account_id = f.account_id and l.state = 'settled'
   join preauth.budget_window as w on w.window_id = l.window_id
@@ -5976,8 +6045,8 @@ create function preauth._reratings(wrong_table bigint, tariff preauth._tariff, s
 language sql stable
 as $$
   select array(
-    select row(u.request_id, u.account_id, coalesce((last.detail ->> 'after')::bigint, (u.amounts ->> tariff.unit)::bigint), p.amount::bigint,
-        case when p.code is not null then coalesce(p.dimension, p.code) end)::preauth._rerating
+    select row(u.request_id, u.account_id, coalesce((last.detail ->> 'after')::bigint, (u.amounts ->> tariff.unit)::bigint), case when p.code is null then p.amount::bigint end,
+        p.code, p.dimension)::preauth._rerating
     from preauth.usage_event as u
     left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id
     left join lateral (
@@ -6001,7 +6070,7 @@ as $$
     'request_id', r.request_id, 'account_id', r.account_id, 'call', r.call,
     'decision', case when r.denial is null then 'authorized' else 'denied' end,
     'state', preauth._state_at(r, at), 'model', r.model, 'chosen_alternative', nullif(r.option_no, 0) - 1, 'price_table_id', r.price_table_ids[1],
-    'price_table_ids', to_jsonb(coalesce(r.price_table_ids, '{}')), 'max_usage', preauth._option_counts(r.body, r.option_no),
+    'price_table_ids', to_jsonb(coalesce(r.price_table_ids, '{}')), 'max_usage', case when not r.body ? 'usage' then preauth._option_counts(r.body, r.option_no) end,
     'amounts', preauth._chosen_amounts(r), 'lines', preauth._reservation_lines(r, at),
     'created_at', preauth._time(r.created_at), 'expires_at', preauth._time(r.expires_at), 'on_expiry', r.on_expiry,
     'session_id', r.body -> 'session_id', 'labels', coalesce(r.body -> 'labels', '{}'),
@@ -6528,7 +6597,8 @@ declare
 begin
   for d in 1 .. cardinality(tariff.dimensions) loop
     continue when figures[tier][d] is null or not (counts ? tariff.dimensions[d] or tariff.dimensions[d] = 'requests');
-    so_far := so_far + coalesce((counts -> tariff.dimensions[d])::numeric, 1) * figures[tier][d];
+    so_far := so_far + case when is_ceiling and tariff.dimensions[d] = 'requests' then greatest((counts -> 'requests')::numeric, 1)
+      else coalesce((counts -> tariff.dimensions[d])::numeric, 1) end * figures[tier][d];
     shares := shares || jsonb_build_object(tariff.dimensions[d], div(so_far + tariff.scale - 1, tariff.scale) - before);
     before := div(so_far + tariff.scale - 1, tariff.scale);
   end loop;
@@ -6773,10 +6843,13 @@ begin
     set budget_id = (p.budget).budget_id,
       ordinal = 1 + coalesce((select max(x.ordinal) from preauth.budget_window as x
                               where x.account_id = _take_up.account_id and x.budget_id = (p.budget).budget_id), 0),
-      limit_amount = case apply when 'now' then preauth._limit_with(w, (p.budget).limit_amount) else w.limit_amount end,
+      limit_amount = case apply when 'now' then l.limit_amount else w.limit_amount end,
+      raised = case apply when 'now' then l.raised else w.raised end,
+      raised_until = case apply when 'now' then l.raised_until else w.raised_until end,
       overdraft_amount = preauth._overdraft(p.budget)
     from pair as p
     join preauth.budget_window as was on was.window_id = p.window_id
+    cross join lateral preauth._limit_with(was, (p.budget).limit_amount, at) as l
     where w.window_id = p.window_id
     returning w.window_id, was.limit_amount as before, w.limit_amount as after,
       (p.former).owner || '/' || (p.former).name as taken_from, (p.budget).owner || '/' || (p.budget).name as taken_by
@@ -7062,8 +7135,9 @@ language plpgsql stable
 as $$
 declare
   free jsonb := (
-    select jsonb_object_agg(c.key, c.value) from jsonb_each(usage) as c
-    where c.value <> '0' and not preauth._is_bounded(c.key, bounds));
+    select jsonb_object_agg(c.key, f.count) from jsonb_each(usage) as c
+    cross join lateral (select preauth._free_count(c.key, c.value::numeric, bounds) as count) as f
+    where f.count > 0);
   amounts jsonb;
 begin
   if free is null then
@@ -7800,6 +7874,37 @@ end
 $$;
 comment on function preauth._write_expiries(preauth.reservation[], preauth._closed[], timestamptz) is 'States and events of expired reservations.';
 
+-- 040_internal/_write_limits.sql
+create function preauth._write_limits(window_ids bigint[], at timestamptz, actor text, reason text) returns void
+language plpgsql
+as $$
+declare
+  moved bigint[];
+begin
+  with changed as (
+    select w.window_id, w.account_id, w.limit_amount as before, l.limit_amount as after, l.raised, l.raised_until
+    from preauth.budget_window as w
+    join preauth.budget as b on b.budget_id = w.budget_id
+    cross join lateral preauth._limit_with(w, b.limit_amount, at) as l
+    where w.window_id = any (window_ids)
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select c.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', c.window_id,
+      jsonb_build_object('before', c.before, 'after', c.after), at, coalesce(actor, preauth._caller()), reason
+    from changed as c where c.after is distinct from c.before
+  ), written as (
+    update preauth.budget_window as w set limit_amount = c.after, raised = c.raised, raised_until = c.raised_until
+    from changed as c
+    where w.window_id = c.window_id
+    returning w.window_id
+  )
+  select array_agg(m.window_id) into moved from written as m;
+  perform preauth._raise_alerts(moved, at);
+end
+$$;
+comment on function preauth._write_limits(bigint[], timestamptz, text, text) is
+  'Gives locked windows the limit of their budget (on top of what rolled over and is raised), each with a usage event. What is spent and held stays: available may become negative.';
+
 -- 040_internal/_write_plan_changes.sql
 create function preauth._write_plan_changes(account_ids text[], at timestamptz) returns void
 language plpgsql
@@ -7829,14 +7934,12 @@ create function preauth._write_reratings(reratings preauth._rerating[], wrong_ta
 language plpgsql
 as $$
 declare
-  at timestamptz;
+  at timestamptz := preauth._now();
 begin
-  perform preauth._lock_windows(array(select w.window_id from preauth._rerated_windows(reratings, unit) as w));
-  at := preauth._now();
   with moved as (
     select w.difference, c.*
     from preauth._rerated_windows(reratings, unit) as w
-    cross join lateral preauth._correct_settled(w.window_id, w.difference, at) as c
+    cross join lateral preauth._correct_settled(w.window_id, w.difference::bigint, at) as c
   )
   insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
   select m.account_id, format('rerate:%s:%s:%s', wrong_table, right_table, gen_random_uuid()), 'adjustment', m.window_id,
@@ -7851,7 +7954,7 @@ begin
 end
 $$;
 comment on function preauth._write_reratings(preauth._rerating[], bigint, bigint, text, text, text) is
-  'Moves the windows of rerated spends by an adjustment each, and writes down by which table every spend is priced now: that is what keeps it from being rerated twice. Locks the windows.';
+  'Moves the windows of rerated spends by an adjustment each, and writes down by which table every spend is priced now: that is what keeps it from being rerated twice. The windows are locked.';
 
 -- 040_internal/_write_settlements.sql
 create function preauth._write_settlements(asks preauth._ask[], closed preauth._closed[], at timestamptz) returns preauth._answer[]
@@ -8230,13 +8333,19 @@ begin
         case when 'account' = any (by) then u.account_id end as account_id,
         case when 'model' = any (by) then coalesce(r.model, r.body ->> 'model') end as model,
         case when 'label' = any (by) then r.body -> 'labels' ->> audit_spend.label end as label,
-        a.key as unit, sum(a.value::text::bigint) as amount, count(*) as events
-      from preauth.usage_event as u
-      left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id and u.window_id is null
-      cross join lateral jsonb_each(u.amounts) as a
-      where u.kind <> 'limit_changed'
-        and u.occurred_at >= since and u.occurred_at < until
-        and (audit_spend.account_id is null or u.account_id = audit_spend.account_id)
+        u.unit, sum(u.amount) as amount, count(*) filter (where u.is_spend) as events
+      from (
+        select s.request_id, s.account_id, s.occurred_at, a.key as unit, a.value::text::bigint as amount, true as is_spend
+        from preauth.usage_event as s
+        cross join lateral jsonb_each(s.amounts) as a
+        where s.window_id is null and s.occurred_at >= since and s.occurred_at < until
+        union all
+        select e.request_id, e.account_id, e.occurred_at, e.detail ->> 'unit', (e.detail ->> 'difference')::bigint, false
+        from preauth.reservation_event as e
+        where e.event = 'rerated' and e.occurred_at >= since and e.occurred_at < until
+      ) as u
+      left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id
+      where (audit_spend.account_id is null or u.account_id = audit_spend.account_id)
         and (audit_spend.model is null or coalesce(r.model, r.body ->> 'model') = audit_spend.model)
       group by 1, 2, 3, 4, 5
     ) as g
@@ -8247,7 +8356,7 @@ begin
 end
 $$;
 comment on function preauth_api.audit_spend(timestamptz, timestamptz, text[], text, text, text, text, integer, text) is
-  'What was spent in since <= time < until, adjustments included, by unit and by what by names: day (in time_zone), account, model, label (the value of the label that label names). amount in the unit; events counts. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
+  'What was spent in since <= time < until, and by how much reratings changed that, by unit and by what by names: day (in time_zone), account, model, label (the value of the label that label names). amount in the unit; events counts what was spent. Corrections of windows by hand are in audit_adjustments, for they are no spend of a model, and each is of one window. Returns {items, next_cursor}. max_count: 1 to 500; cursor: the next_cursor of the page before.';
 
 -- 050_api/audit_stuck.sql
 create function preauth_api.audit_stuck(
@@ -8489,7 +8598,7 @@ begin
     return preauth._answered(preauth._problem('raise_unknown', format('Budget %s of account %s is not raised.', name, account_id)));
   end if;
   delete from preauth.limit_raise as r where r.account_id = delete_raise.account_id and r.name = delete_raise.name;
-  perform preauth._raise_window(account_id, name, 0, at, at, actor, reason);
+  perform preauth._raise_window(account_id, name, at, actor, reason);
   perform preauth._log_change(actor, 'limit_raise', account_id || '/' || name, before, null, reason);
   return preauth._answered(before || jsonb_build_object('ended_at', preauth._time(at)));
 end
@@ -8858,29 +8967,31 @@ as $$
 declare
   errors jsonb := preauth._raise_errors(body, preauth._now());
   before jsonb;
+  raised_unit text;
   at timestamptz;
 begin
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
   end if;
-  at := preauth._begin_change(array[account_id], null);
-  if not exists (
-    select from preauth._budgets_of(array[account_id], at) as b where (b.budget).name = put_raise.name and (b.budget).unit <> 'open_holds') then
+  at := preauth._begin_change(array[account_id], null, array[name]);
+  select (b.budget).unit into raised_unit
+  from preauth._budgets_of(array[account_id], at) as b where (b.budget).name = put_raise.name and (b.budget).unit <> 'open_holds';
+  if raised_unit is null then
     return preauth._answered(preauth._no_budget_applies(account_id, name));
   end if;
   -- routes that were worked out before do not know when the raise ends
   update preauth.configuration set version = version + 1;
   before := preauth._raise_json(account_id, name);
-  insert into preauth.limit_raise (account_id, name, amount, expires_at, created_at)
-  values (put_raise.account_id, put_raise.name, (body ->> 'amount')::bigint, (body ->> 'expires_at')::timestamptz, at)
-  on conflict on constraint limit_raise_pkey do update set amount = excluded.amount, expires_at = excluded.expires_at;
-  perform preauth._raise_window(account_id, name, (body ->> 'amount')::bigint, (body ->> 'expires_at')::timestamptz, at, actor, body ->> 'reason');
+  insert into preauth.limit_raise (account_id, name, unit, amount, expires_at, created_at)
+  values (put_raise.account_id, put_raise.name, raised_unit, (body ->> 'amount')::bigint, (body ->> 'expires_at')::timestamptz, at)
+  on conflict on constraint limit_raise_pkey do update set unit = excluded.unit, amount = excluded.amount, expires_at = excluded.expires_at;
+  perform preauth._raise_window(account_id, name, at, actor, body ->> 'reason');
   perform preauth._log_change(actor, 'limit_raise', account_id || '/' || name, before, preauth._raise_json(account_id, name), body ->> 'reason');
   return preauth._answered(preauth._raise_json(account_id, name));
 end
 $$;
 comment on function preauth_api.put_raise(text, text, jsonb, text) is
-  'Raises the limit of an account''s budget, its own or its plan''s, until an instant: the current window and those made until then have so much more. body: {amount in the budget''s unit, expires_at, reason}. It ends by itself at the very instant. One raise a budget: another replaces it. Returns it, or a problem with nothing written.';
+  'Raises the limit of an account''s budget, its own or its plan''s, until an instant: the current window and those made until then have so much more. body: {amount in the budget''s unit, expires_at, reason}. A budget of that name in another unit is not raised. It ends by itself at the very instant. One raise a budget: another replaces it. Returns it, or a problem with nothing written.';
 
 -- 050_api/release.sql
 create function preauth_api.release(
@@ -8923,7 +9034,7 @@ declare
   refusal jsonb;
   tariff preauth._tariff;
   reratings preauth._rerating[];
-  unpriced text;
+  problem jsonb;
 begin
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
@@ -8936,10 +9047,12 @@ begin
   end if;
   tariff := (preauth._tariffs_of(array[right_table]))[1];
   reratings := preauth._reratings(wrong_table, tariff, since, until);
-  select min(f.unpriced) into unpriced from unnest(reratings) as f;
-  if unpriced is not null then
-    return preauth._answered(preauth._problem('dimension_unpriced', format('Price table %s has no rate for %s.', right_table, unpriced),
-      jsonb_build_object('price_table_id', right_table, 'dimension', unpriced)));
+  if coalesce(confirm, false) then
+    perform preauth._lock_windows(array(select w.window_id from preauth._rerated_windows(reratings, tariff.unit) as w));
+  end if;
+  problem := preauth._rerate_problem(reratings, right_table, tariff.unit);
+  if problem is not null then
+    return preauth._answered(problem);
   end if;
   if coalesce(confirm, false) then
     perform preauth._write_reratings(reratings, wrong_table, right_table, tariff.unit, actor, reason);
@@ -9144,13 +9257,19 @@ begin
     where a.account_id = switch_plan.account_id;
   else
     perform preauth._change_plan(account_id, body ->> 'plan_id', coalesce(body ->> 'apply', 'now'), at, actor, body ->> 'reason');
+    if before ->> 'plan_id' = body ->> 'plan_id' and coalesce(body ->> 'apply', 'now') = 'now' then
+      perform preauth._write_limits(array(
+        select c.window_id from preauth._budgets_of(array[account_id], at) as b
+        cross join lateral preauth._current_window(b.scope, b.counter_id, at) as c
+        where (b.budget).plan_id is not null), at, actor, body ->> 'reason');
+    end if;
   end if;
   perform preauth._log_change(actor, 'account', account_id, before, preauth._account_json(account_id), body ->> 'reason');
   return preauth._answered(preauth._account_json(account_id));
 end
 $$;
 comment on function preauth_api.switch_plan(text, jsonb, text) is
-  'Puts an account under another plan. body: {plan_id, apply: now (default) or next_window, or at: an instant to come, reason}. next_window: when the longest current window of its plan ends. What is spent and held in the window of a budget that the new plan has too (same name, unit, window and model) goes on counting. Returns the account, or a problem with nothing written.';
+  'Puts an account under another plan. body: {plan_id, apply: now (default) or next_window, or at: an instant to come, reason}. next_window: when the longest current window of its plan ends. What is spent and held in the window of a budget that the new plan has too (same name, unit, window and model) goes on counting. The present plan with apply now forgets a change to come, and gives the current windows the plan''s limits. Returns the account, or a problem with nothing written.';
 
 -- 050_api/verify.sql
 create function preauth_api.verify() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
@@ -9222,8 +9341,15 @@ select
 from preauth.usage_event as u
 left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id and u.window_id is null
 cross join lateral pg_catalog.jsonb_each(u.amounts) as a
-where u.kind <> 'limit_changed';
-comment on view preauth_api.spend is 'Every amount that was spent, and every adjustment, a row for each unit. overage: how much of it was above the hold.';
+where u.kind <> 'limit_changed' and not (u.kind = 'adjustment' and u.request_id like 'rerate:%')
+union all
+select
+  e.occurred_at, e.event_id, e.account_id, e.request_id, e.event, e.detail ->> 'unit', (e.detail ->> 'difference')::bigint,
+  null, coalesce(r.model, r.body ->> 'model'), r.body -> 'labels', null, null, null, e.actor, e.detail ->> 'reason'
+from preauth.reservation_event as e
+left join preauth.reservation as r on r.request_id = e.request_id and r.account_id = e.account_id
+where e.event = 'rerated';
+comment on view preauth_api.spend is 'Every amount that was spent, a row for each unit; by how much a rerating changed it (kind rerated); and every other adjustment, of the one window that window_id names: leave those out (window_id is null) where spend is summed. overage: how much of it was above the hold.';
 
 -- 060_views/windows.sql
 create view preauth_api.windows as

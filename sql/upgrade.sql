@@ -1,4 +1,4 @@
--- Brings a ledger that an earlier bundle made to this release. Generated from migrations/ by
+-- Brings a ledger that a released bundle made to this release. Generated from migrations/ by
 -- `make bundle`. Run it as the role that ran the bundle; run again, it changes nothing.
 
 begin;
