@@ -76,7 +76,8 @@ async def test_a_malformed_table_is_a_400_that_names_the_field(
 
 
 async def test_malformed_queries_name_the_parameter(api: Api) -> None:
-    for query in ("at=yesterday", "at=2026-09-14T12:00:00", "model=a%20b", "model=a%2520b"):
+    years = "at=9999-12-31T23:59:59-14:00", "at=0001-01-01T00:00:00%2B14:00"
+    for query in ("at=yesterday", "at=2026-09-14T12:00:00", *years, "model=a%20b", "model=a%2520b"):
         response = await api.get(f"/price-tables?{query}")
         assert_problem(response.json(), 400, "malformed")
         (error,) = response.json()["errors"]
