@@ -150,7 +150,8 @@ class _Reader:
         try:
             return int(node.value)
         except ValueError:  # more digits than Python reads
-            return self._fault(node, path, "is a number of too many digits")
+            self._fault(node, path, "is a number of too many digits")
+            return None
 
     def _fault(self, node: Node, path: Path, message: str) -> None:
         self._source.faults.append(_at(node, path, message))
