@@ -1,5 +1,7 @@
 """When an account's time zone changes, the current window keeps its end and the next begins there."""
 
+from itertools import pairwise
+
 import pytest
 
 from tests.support.checks import assert_denied
@@ -90,4 +92,4 @@ async def test_no_day_comes_twice_after_a_flight_across_the_date_line(ledger, cl
     found = await windows(ledger)
     keys = [w["window_key"] for w in found]
     assert len(set(keys)) == len(keys), keys
-    assert all(w["ends_at"] <= n["starts_at"] for w, n in zip(found, found[1:], strict=False))
+    assert all(w["ends_at"] <= n["starts_at"] for w, n in pairwise(found))
