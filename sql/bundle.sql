@@ -1941,6 +1941,23 @@ $$;
 comment on function preauth._close_lines(preauth._closing[], timestamptz) is
   'Closes hold lines and moves their windows by what that changes; the lines that were closed, with their windows'' figures just after each. A line''s state is the guard: what another call closed first is left out and moves nothing.';
 
+-- 040_internal/_close_unstarted_windows.sql
+-- Only what this very call has made: no other call has such a window on a route of its own yet.
+create function preauth._close_unstarted_windows(made bigint[], lines preauth._line[], recorded integer[], slot_ids bigint[]) returns void
+language plpgsql
+as $$
+begin
+  if cardinality(made) > 0 then
+    delete from preauth.budget_window as w
+    using preauth.budget as b
+    where w.window_id = any (made) and b.budget_id = w.budget_id and b.window_policy ->> 'kind' = 'fixed' and w.settled = 0
+      and w.window_id not in (select slot_ids[l.slot] from unnest(lines) as l where l.n = any (recorded));
+  end if;
+end
+$$;
+comment on function preauth._close_unstarted_windows(bigint[], preauth._line[], integer[], bigint[]) is
+  'Takes back the fixed windows that a batch has made and nothing was held on: a denied request starts none. One that begins with overspend of the window before stays.';
+
 -- 040_internal/_close_unused_accounts.sql
 create function preauth._close_unused_accounts(opened text[], asks preauth._ask[], rulings preauth._ruling[]) returns void
 language plpgsql
@@ -4123,37 +4140,37 @@ comment on function preauth._make_room(preauth._slot[], bigint[], bigint[], bigi
 
 -- 040_internal/_make_routes.sql
 create function preauth._make_routes(
-  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], account_ids text[], models text[], route_of integer[], at timestamptz)
-returns preauth._route[]
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], account_ids text[], models text[], route_of integer[], at timestamptz,
+  out routes preauth._route[], out made bigint[])
 language plpgsql
 as $$
 declare
-  routes preauth._route[];
   unopened_ids text[];
   unopened_models text[];
 begin
+  made := array[]::bigint[];
   for round in 1 .. 8 loop
     routes := preauth._for_models(preauth._fresh_routes(account_ids, at), models);
     select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, quotes, quote_of, routes, route_of) as u;
     if unopened_ids is null then
-      return routes;
+      return;
     end if;
-    perform preauth._open_windows(unopened_ids, unopened_models, at);
+    made := made || preauth._open_windows(unopened_ids, unopened_models, at);
     at := preauth._now();
   end loop;
   perform preauth._raise('PA002', 'a budget window cannot be made', to_jsonb(unopened_ids));
-  return routes;
 end
 $$;
 comment on function preauth._make_routes(preauth._ask[], preauth._quote[], integer[], text[], text[], integer[], timestamptz) is
-  'Works out the routes of a batch and makes the windows that are missing on them, looking again while the clock or a change of budgets has overtaken it.';
+  'Works out the routes of a batch and makes the windows that are missing on them, looking again while the clock or a change of budgets has overtaken it. made: those that this call has made.';
 
 -- 040_internal/_make_windows.sql
-create function preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamptz) returns void
+create function preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamptz) returns bigint[]
 language plpgsql
 as $$
 declare
   overspent bigint[];
+  made_ids bigint[];
 begin
   with made as (
     insert into preauth.budget_window
@@ -4181,12 +4198,13 @@ begin
     where w.settled <> 0
     returning window_id
   )
-  select array_agg(n.window_id) into overspent from noted as n;
+  select (select array_agg(n.window_id) from noted as n), (select array_agg(m.window_id) from made as m) into overspent, made_ids;
   perform preauth._raise_alerts(overspent, at);
+  return made_ids;
 end
 $$;
 comment on function preauth._make_windows(integer[], text[], text[], preauth.budget[], bigint[], timestamptz) is
-  'Makes one window a place of the arrays, in their order, unless another call has made it. What the window before carries over is an adjustment, or part of the limit.';
+  'Makes one window a place of the arrays, in their order, unless another call has made it. What the window before carries over is an adjustment, or part of the limit. The windows that were made; null: none.';
 
 -- 040_internal/_malformed.sql
 create function preauth._malformed(errors jsonb) returns jsonb
@@ -4587,7 +4605,7 @@ comment on function preauth._open_verdict(preauth.reservation, timestamptz) is '
 -- 040_internal/_open_windows.sql
 -- The order of the inserts is the lock order: two calls that both make windows never wait for each other in a ring. The accounts are locked
 -- against a change of plan, and the budgets against any change, so that no window is made for what has just been replaced.
-create function preauth._open_windows(account_ids text[], models text[], at timestamptz) returns void
+create function preauth._open_windows(account_ids text[], models text[], at timestamptz) returns bigint[]
 language plpgsql
 as $$
 declare
@@ -4602,15 +4620,15 @@ begin
     where b.budget_id in (select (m.budget).budget_id from preauth._unmade(account_ids, models, at) as m)
     order by b.budget_id
     for share);
-  perform preauth._make_windows(
+  return (select preauth._make_windows(
     array_agg(m.depth order by m.depth desc, m.scope, m.counter_id), array_agg(m.scope order by m.depth desc, m.scope, m.counter_id),
     array_agg(m.zone order by m.depth desc, m.scope, m.counter_id), array_agg(m.budget order by m.depth desc, m.scope, m.counter_id),
     array_agg(m.counter_id order by m.depth desc, m.scope, m.counter_id), at)
   from preauth._unmade(account_ids, models, at) as m
-  where (m.budget).budget_id = any (locked);
+  where (m.budget).budget_id = any (locked));
 end
 $$;
-comment on function preauth._open_windows(text[], text[], timestamptz) is 'Makes the current windows that are missing, once however many calls race for them.';
+comment on function preauth._open_windows(text[], text[], timestamptz) is 'Makes the current windows that are missing, once however many calls race for them; those that this call has made.';
 
 -- 040_internal/_opening.sql
 create function preauth._opening(
@@ -6328,11 +6346,12 @@ comment on function preauth._route_keys(preauth._ask[]) is
 
 -- 040_internal/_routes.sql
 create function preauth._routes(
-  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], out routes preauth._route[], out route_of integer[], out opened text[], out worked_out text[])
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], out routes preauth._route[], out route_of integer[], out opened text[], out worked_out text[], out made bigint[])
 language plpgsql
 as $$
 declare
   keys record;
+  fresh record;
   at timestamptz := preauth._now();
 begin
   keys := preauth._route_keys(asks);
@@ -6341,12 +6360,14 @@ begin
   if not preauth._are_made(routes) then
     worked_out := keys.account_ids;
     opened := preauth._open_accounts(keys.account_ids, at);
-    routes := preauth._make_routes(asks, quotes, quote_of, keys.account_ids, keys.models, route_of, at);
+    fresh := preauth._make_routes(asks, quotes, quote_of, keys.account_ids, keys.models, route_of, at);
+    routes := fresh.routes;
+    made := fresh.made;
   end if;
 end
 $$;
 comment on function preauth._routes(preauth._ask[], preauth._quote[], integer[]) is
-  'The routes of a batch and where each item''s are (preauth._route_keys), every window that is needed being made. opened: the accounts that were made for it; worked_out: the accounts whose routes were not kept; null: none.';
+  'The routes of a batch and where each item''s are (preauth._route_keys), every window that is needed being made. opened: the accounts that were made for it; worked_out: the accounts whose routes were not kept; null: none. made: the windows that were made for it.';
 
 -- 040_internal/_scale_of.sql
 create function preauth._scale_of(tiers jsonb) returns numeric
@@ -6810,8 +6831,11 @@ begin
     rulings := preauth._prove_denials(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, locked.slot_ids, decided.reserved, decided.lines, at, rulings);
   end if;
   recorded := preauth._record(asks, quoted.quotes, quoted.quote_of, rulings, decided.lines, locked.slots, at);
-  if way.worked_out is not null and cardinality(recorded) > 0 then
-    perform preauth._keep_routes(way.worked_out, at);
+  if way.worked_out is not null then
+    perform preauth._close_unstarted_windows(way.made, decided.lines, recorded, locked.slot_ids);
+    if cardinality(recorded) > 0 then
+      perform preauth._keep_routes(way.worked_out, at);
+    end if;
   end if;
   return preauth._reserve_answers(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, decided.reserved, rulings, decided.lines, recorded, at);
 end

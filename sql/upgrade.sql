@@ -11390,6 +11390,8 @@ drop view preauth_api.decisions;
 
 drop function preauth._raise_window(account_id text, name text, amount bigint, expires_at timestamp with time zone, at timestamp with time zone, actor text, reason text);
 
+drop function preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamp with time zone);
+
 drop function preauth._limit_with(w preauth.budget_window, limit_amount bigint);
 
 drop function preauth_api.rerate(wrong_table bigint, right_table bigint, since timestamp with time zone, until timestamp with time zone, confirm boolean, reason text, actor text);
@@ -11398,7 +11400,13 @@ drop function preauth_api.publish_price_table(body jsonb, actor text);
 
 drop function preauth._tariffs_from(rows preauth.price_table[], at timestamp with time zone);
 
+drop function preauth._routes(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], OUT routes preauth._route[], OUT route_of integer[], OUT opened text[], OUT worked_out text[]);
+
+drop function preauth._make_routes(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], account_ids text[], models text[], route_of integer[], at timestamp with time zone);
+
 drop function preauth._expiry_closing(r preauth.reservation, line preauth.hold_line, at timestamp with time zone);
+
+drop function preauth._open_windows(account_ids text[], models text[], at timestamp with time zone);
 
 drop function preauth._change_limits(budget_id bigint, limit_amount bigint, actor text, reason text);
 
@@ -11566,6 +11574,20 @@ begin
       where b.budget_id = _change_limits.budget_id
         and (c.limit_amount, c.raised, c.raised_until) is distinct from (l.limit_amount, l.raised, l.raised_until))) as w
     where w.budget_id = _change_limits.budget_id), at, actor, reason);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._close_unstarted_windows(made bigint[], lines preauth._line[], recorded integer[], slot_ids bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if cardinality(made) > 0 then
+    delete from preauth.budget_window as w
+    using preauth.budget as b
+    where w.window_id = any (made) and b.budget_id = w.budget_id and b.window_policy ->> 'kind' = 'fixed' and w.settled = 0
+      and w.window_id not in (select slot_ids[l.slot] from unnest(lines) as l where l.n = any (recorded));
+  end if;
 end
 $function$;
 
@@ -11886,12 +11908,35 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._make_routes(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], account_ids text[], models text[], route_of integer[], at timestamp with time zone, OUT routes preauth._route[], OUT made bigint[])
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  unopened_ids text[];
+  unopened_models text[];
+begin
+  made := array[]::bigint[];
+  for round in 1 .. 8 loop
+    routes := preauth._for_models(preauth._fresh_routes(account_ids, at), models);
+    select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, quotes, quote_of, routes, route_of) as u;
+    if unopened_ids is null then
+      return;
+    end if;
+    made := made || preauth._open_windows(unopened_ids, unopened_models, at);
+    at := preauth._now();
+  end loop;
+  perform preauth._raise('PA002', 'a budget window cannot be made', to_jsonb(unopened_ids));
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamp with time zone)
- RETURNS void
+ RETURNS bigint[]
  LANGUAGE plpgsql
 AS $function$
 declare
   overspent bigint[];
+  made_ids bigint[];
 begin
   with made as (
     insert into preauth.budget_window
@@ -11919,8 +11964,9 @@ begin
     where w.settled <> 0
     returning window_id
   )
-  select array_agg(n.window_id) into overspent from noted as n;
+  select (select array_agg(n.window_id) from noted as n), (select array_agg(m.window_id) from made as m) into overspent, made_ids;
   perform preauth._raise_alerts(overspent, at);
+  return made_ids;
 end
 $function$;
 
@@ -12014,6 +12060,31 @@ AS $function$
     preauth._now(), coalesce(actor, preauth._caller())
   from jsonb_array_elements_text(nullif(body -> 'aliases', 'null')) as a (alias)
   where (preauth._price_table_at(preauth._price_table_name(a.alias, body ->> 'variant'), unit, effective_from)).alias_of is distinct from name
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._open_windows(account_ids text[], models text[], at timestamp with time zone)
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  locked bigint[];
+begin
+  perform from preauth.account as a
+  where a.account_id in (select m.scope from preauth._unmade(account_ids, models, at) as m)
+  order by a.account_id
+  for share;
+  locked := array(
+    select b.budget_id from preauth.budget as b
+    where b.budget_id in (select (m.budget).budget_id from preauth._unmade(account_ids, models, at) as m)
+    order by b.budget_id
+    for share);
+  return (select preauth._make_windows(
+    array_agg(m.depth order by m.depth desc, m.scope, m.counter_id), array_agg(m.scope order by m.depth desc, m.scope, m.counter_id),
+    array_agg(m.zone order by m.depth desc, m.scope, m.counter_id), array_agg(m.budget order by m.depth desc, m.scope, m.counter_id),
+    array_agg(m.counter_id order by m.depth desc, m.scope, m.counter_id), at)
+  from preauth._unmade(account_ids, models, at) as m
+  where (m.budget).budget_id = any (locked));
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION preauth._opening(scope text, counter_id bigint, budget preauth.budget, zone text, starts_at timestamp with time zone, ends_at timestamp with time zone, at timestamp with time zone, OUT limit_amount bigint, OUT settled bigint, OUT rolled_over bigint, OUT raised bigint, OUT raised_until timestamp with time zone)
@@ -12478,6 +12549,28 @@ AS $function$
     'timeline', preauth._timeline(r))
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._routes(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], OUT routes preauth._route[], OUT route_of integer[], OUT opened text[], OUT worked_out text[], OUT made bigint[])
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  keys record;
+  fresh record;
+  at timestamptz := preauth._now();
+begin
+  keys := preauth._route_keys(asks);
+  route_of := keys.route_of;
+  routes := preauth._for_models(preauth._kept_routes(keys.account_ids, at), keys.models);
+  if not preauth._are_made(routes) then
+    worked_out := keys.account_ids;
+    opened := preauth._open_accounts(keys.account_ids, at);
+    fresh := preauth._make_routes(asks, quotes, quote_of, keys.account_ids, keys.models, route_of, at);
+    routes := fresh.routes;
+    made := fresh.made;
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._shares(tariff preauth._tariff, counts jsonb, is_ceiling boolean)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -12533,6 +12626,45 @@ AS $function$
     ) as p
   ) as t
   where t.fits is distinct from t.did
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._take(asks preauth._ask[])
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  way record;
+  quoted record;
+  locked record;
+  decided record;
+  rulings preauth._ruling[];
+  recorded integer[];
+  at timestamptz;
+begin
+  quoted := preauth._quotes(asks);
+  way := preauth._routes(asks, quoted.quotes, quoted.quote_of);
+  locked := preauth._lock_slots(way.routes);
+  at := preauth._now();
+  if way.worked_out is not null then
+    locked.slots := preauth._slots_as_of(locked.slots, at);
+  end if;
+  decided := preauth._decide(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, locked.slot_ids, at, locked.reserved);
+  rulings := decided.rulings;
+  if cardinality(way.opened) > 0 then
+    perform preauth._close_unused_accounts(way.opened, asks, rulings);
+  end if;
+  if preauth._has_denial(rulings) then
+    rulings := preauth._prove_denials(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, locked.slot_ids, decided.reserved, decided.lines, at, rulings);
+  end if;
+  recorded := preauth._record(asks, quoted.quotes, quoted.quote_of, rulings, decided.lines, locked.slots, at);
+  if way.worked_out is not null then
+    perform preauth._close_unstarted_windows(way.made, decided.lines, recorded, locked.slot_ids);
+    if cardinality(recorded) > 0 then
+      perform preauth._keep_routes(way.worked_out, at);
+    end if;
+  end if;
+  return preauth._reserve_answers(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, decided.reserved, rulings, decided.lines, recorded, at);
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION preauth._take_up(account_id text, apply text, at timestamp with time zone, actor text, reason text)
@@ -13315,6 +13447,8 @@ revoke all on function preauth._caller() from public;
 
 revoke all on function preauth._change_limits(budget_id bigint, actor text, reason text) from public;
 
+revoke all on function preauth._close_unstarted_windows(made bigint[], lines preauth._line[], recorded integer[], slot_ids bigint[]) from public;
+
 revoke all on function preauth._expiry_closing(line preauth.hold_line, at timestamp with time zone) from public;
 
 revoke all on function preauth._forget(account_id text, pseudonym text) from public;
@@ -13325,9 +13459,15 @@ revoke all on function preauth._is_plain_request(body jsonb) from public;
 
 revoke all on function preauth._limit_with(w preauth.budget_window, budget_limit bigint, at timestamp with time zone, OUT limit_amount bigint, OUT raised bigint, OUT raised_until timestamp with time zone) from public;
 
+revoke all on function preauth._make_routes(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], account_ids text[], models text[], route_of integer[], at timestamp with time zone, OUT routes preauth._route[], OUT made bigint[]) from public;
+
+revoke all on function preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamp with time zone) from public;
+
 revoke all on function preauth._may_archive(r preauth.reservation, before timestamp with time zone) from public;
 
 revoke all on function preauth._only_tariff(tariffs preauth._tariff[], model text) from public;
+
+revoke all on function preauth._open_windows(account_ids text[], models text[], at timestamp with time zone) from public;
 
 revoke all on function preauth._plain_amount(tariff preauth._tariff, counts jsonb) from public;
 
@@ -13354,6 +13494,8 @@ revoke all on function preauth._rerate_summary(reratings preauth._rerating[]) fr
 revoke all on function preauth._rerated_windows(reratings preauth._rerating[], unit text) from public;
 
 revoke all on function preauth._reratings(wrong_table bigint, tariff preauth._tariff, since timestamp with time zone, until timestamp with time zone) from public;
+
+revoke all on function preauth._routes(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], OUT routes preauth._route[], OUT route_of integer[], OUT opened text[], OUT worked_out text[], OUT made bigint[]) from public;
 
 revoke all on function preauth._without_aliases(tariffs preauth._tariff[], at timestamp with time zone) from public;
 
@@ -13405,6 +13547,8 @@ comment on function preauth._caller() is 'Who calls, where nobody says so: the r
 
 comment on function preauth._change_limits(budget_id bigint, actor text, reason text) is 'Gives a budget''s current windows the budget''s limit (on top of what rolled over and is raised), each with a usage event. What is spent and held stays: available may become negative.';
 
+comment on function preauth._close_unstarted_windows(made bigint[], lines preauth._line[], recorded integer[], slot_ids bigint[]) is 'Takes back the fixed windows that a batch has made and nothing was held on: a denied request starts none. One that begins with overspend of the window before stays.';
+
 comment on function preauth._correct(call text, account_id text, body jsonb, actor text) is 'Corrects what a window counts as settled, by an adjustment event: call adjust by the amount given, call reset to nothing. No correction brings settled beyond 9007199254740991 either way. Settled lines and earlier events stay. The same idempotency_key again answers as before and moves nothing.';
 
 comment on function preauth._expiry_closing(line preauth.hold_line, at timestamp with time zone) is 'What becomes of a line when time has passed: a lease lapses, another line is charged at its hold.';
@@ -13421,9 +13565,15 @@ comment on function preauth._left_over(w preauth.budget_window, rollover jsonb) 
 
 comment on function preauth._limit_with(w preauth.budget_window, budget_limit bigint, at timestamp with time zone, OUT limit_amount bigint, OUT raised bigint, OUT raised_until timestamp with time zone) is 'The limit of a window under a budget''s limit at an instant, in the unit: what rolled over and what is raised comes on top; how much of it is raised, and until when. null: unlimited.';
 
+comment on function preauth._make_routes(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], account_ids text[], models text[], route_of integer[], at timestamp with time zone, OUT routes preauth._route[], OUT made bigint[]) is 'Works out the routes of a batch and makes the windows that are missing on them, looking again while the clock or a change of budgets has overtaken it. made: those that this call has made.';
+
+comment on function preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamp with time zone) is 'Makes one window a place of the arrays, in their order, unless another call has made it. What the window before carries over is an adjustment, or part of the limit. The windows that were made; null: none.';
+
 comment on function preauth._may_archive(r preauth.reservation, before timestamp with time zone) is 'Whether all of it is from before an instant, and has aged out of the rolling windows that count it.';
 
 comment on function preauth._only_tariff(tariffs preauth._tariff[], model text) is 'The tariff of a model that is priced in one unit; null where there is none or more than one.';
+
+comment on function preauth._open_windows(account_ids text[], models text[], at timestamp with time zone) is 'Makes the current windows that are missing, once however many calls race for them; those that this call has made.';
 
 comment on function preauth._plain_amount(tariff preauth._tariff, counts jsonb) is 'The ceiling of usual bounds by a usual price table (one tier, no price of a request); null where preauth._price has to look properly.';
 
@@ -13454,6 +13604,8 @@ comment on function preauth._rerate_summary(reratings preauth._rerating[]) is 'W
 comment on function preauth._rerated_windows(reratings preauth._rerating[], unit text) is 'The windows that rerated spends were settled on, and by how much each moves, in the unit.';
 
 comment on function preauth._reratings(wrong_table bigint, tariff preauth._tariff, since timestamp with time zone, until timestamp with time zone) is 'Every spend from since until before until that was priced by the wrong table, and by no other since, priced by the right one.';
+
+comment on function preauth._routes(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], OUT routes preauth._route[], OUT route_of integer[], OUT opened text[], OUT worked_out text[], OUT made bigint[]) is 'The routes of a batch and where each item''s are (preauth._route_keys), every window that is needed being made. opened: the accounts that were made for it; worked_out: the accounts whose routes were not kept; null: none. made: the windows that were made for it.';
 
 comment on function preauth._shortage_reason(slot preauth._slot, required bigint) is 'The denial''s reason where a slot cannot cover what is required of it: exceeds_limit where neither this window, with what it was credited beyond its spend, nor the next ever can.';
 

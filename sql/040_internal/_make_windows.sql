@@ -1,8 +1,9 @@
-create function preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamptz) returns void
+create function preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamptz) returns bigint[]
 language plpgsql
 as $$
 declare
   overspent bigint[];
+  made_ids bigint[];
 begin
   with made as (
     insert into preauth.budget_window
@@ -30,9 +31,10 @@ begin
     where w.settled <> 0
     returning window_id
   )
-  select array_agg(n.window_id) into overspent from noted as n;
+  select (select array_agg(n.window_id) from noted as n), (select array_agg(m.window_id) from made as m) into overspent, made_ids;
   perform preauth._raise_alerts(overspent, at);
+  return made_ids;
 end
 $$;
 comment on function preauth._make_windows(integer[], text[], text[], preauth.budget[], bigint[], timestamptz) is
-  'Makes one window a place of the arrays, in their order, unless another call has made it. What the window before carries over is an adjustment, or part of the limit.';
+  'Makes one window a place of the arrays, in their order, unless another call has made it. What the window before carries over is an adjustment, or part of the limit. The windows that were made; null: none.';

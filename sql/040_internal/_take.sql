@@ -26,8 +26,11 @@ begin
     rulings := preauth._prove_denials(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, locked.slot_ids, decided.reserved, decided.lines, at, rulings);
   end if;
   recorded := preauth._record(asks, quoted.quotes, quoted.quote_of, rulings, decided.lines, locked.slots, at);
-  if way.worked_out is not null and cardinality(recorded) > 0 then
-    perform preauth._keep_routes(way.worked_out, at);
+  if way.worked_out is not null then
+    perform preauth._close_unstarted_windows(way.made, decided.lines, recorded, locked.slot_ids);
+    if cardinality(recorded) > 0 then
+      perform preauth._keep_routes(way.worked_out, at);
+    end if;
   end if;
   return preauth._reserve_answers(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, decided.reserved, rulings, decided.lines, recorded, at);
 end

@@ -74,3 +74,49 @@ async def test_a_lifetime_window_has_no_ends_and_never_resets(ledger, clock):
     window = await ledger.window("ann")
     assert window["starts_at"] is window["ends_at"] is window["resets_at"] is None
     assert (window["window"], window["settled"]) == ("lifetime", 400)
+
+
+async def test_a_denied_request_starts_no_window(ledger, clock):
+    await ledger.grant("ann", 100, window=fixed(60))
+    assert (await ledger.reserve("r1", "ann", tokens(101)))["decision"] == "denied"
+    assert (await ledger.window("ann"))["starts_at"] is None
+    clock.advance(seconds=50)
+    assert (await ledger.charge("c1", "ann", tokens(100)))["decision"] == "authorized"
+    clock.advance(seconds=10)
+    assert (await ledger.charge("c2", "ann", tokens(100)))["decision"] == "denied"
+    clock.advance(seconds=50)
+    assert (await ledger.charge("c3", "ann", tokens(100)))["decision"] == "authorized"
+
+
+async def test_a_request_that_another_budget_denies_starts_no_window(ledger, clock):
+    await ledger.grant("ann", 100, name="short", window=fixed(60))
+    await ledger.grant("ann", 10, name="whole", window=LIFETIME)
+    assert (await ledger.reserve("r1", "ann", tokens(11)))["decision"] == "denied"
+    clock.advance(seconds=50)
+    await ledger.charge("c1", "ann", tokens(1))
+    assert at((await ledger.window("ann", "short"))["starts_at"]) == clock.now
+
+
+async def test_of_a_batch_the_one_that_is_authorized_starts_the_window(ledger, clock):
+    await ledger.grant("ann", 100, window=fixed(60))
+    items = [
+        {"request_id": f"r{n}", "account_id": "ann", "amounts": tokens(amount)}
+        for n, amount in enumerate((101, 60, 60))
+    ]
+    replies = await ledger.many("reserve", items)
+    assert [r.body["decision"] for r in replies] == ["denied", "authorized", "denied"]
+    assert at((await ledger.window("ann"))["starts_at"]) == clock.now
+    assert await ledger.figures("ann") == Figures(0, 60, 40)
+
+
+async def test_first_requests_at_once_share_one_window_whoever_is_denied(ledger):
+    await ledger.grant("ann", 100, window=fixed(3600))
+
+    def call(n):
+        amount = 101 if n % 2 else 10
+        return lambda s: s.reserve(f"r{n}", "ann", tokens(amount))
+
+    replies = await ledger.race([call(n) for n in range(40)], connections=8)
+    assert [r["decision"] for r in replies].count("authorized") == 10
+    assert await ledger.figures("ann") == Figures(0, 100, 0)
+    assert await ledger.count("budget_window") == 1
