@@ -1,10 +1,6 @@
 """When an account's time zone changes, the current window keeps its end and the next begins there."""
 
-<<<<<<< HEAD
-import itertools
-=======
 from itertools import pairwise
->>>>>>> s2-fix4
 
 import pytest
 
@@ -96,8 +92,4 @@ async def test_no_day_comes_twice_after_a_flight_across_the_date_line(ledger, cl
     found = await windows(ledger)
     keys = [w["window_key"] for w in found]
     assert len(set(keys)) == len(keys), keys
-<<<<<<< HEAD
-    assert all(w["ends_at"] <= n["starts_at"] for w, n in itertools.pairwise(found))
-=======
     assert all(w["ends_at"] <= n["starts_at"] for w, n in pairwise(found))
->>>>>>> s2-fix4
