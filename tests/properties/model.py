@@ -224,6 +224,12 @@ class Model:
         self, account: Account, amount: int, at: datetime, ttl: int | None
     ) -> Reservation | Denied:
         """Reserve (with a time to live) or charge (without)."""
+        unstarted = [
+            budget
+            for holder in account.path()
+            for budget in holder.budgets
+            if budget.policy["kind"] == "fixed" and budget.current(at) is None
+        ]
         asked = [
             (holder, budget, holder.window(budget, at), budget.asks(amount))
             for holder in account.path()
@@ -231,7 +237,10 @@ class Model:
         ]
         for holder, budget, window, wanted in asked:
             if not budget.covers(window, wanted, at):
-                return self._denied(asked, holder, budget, window, wanted, at)
+                denied = self._denied(asked, holder, budget, window, wanted, at)
+                for other in unstarted:  # from the first spend, not from a denial
+                    other.windows.pop()
+                return denied
         expires_at = at + timedelta(seconds=ttl) if ttl else None
         lines = [
             Line(budget, window, wanted, expires_at if budget.on_expiry == "release" else None)
