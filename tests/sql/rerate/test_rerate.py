@@ -191,9 +191,9 @@ async def test_a_window_that_would_count_too_far_is_not_rerated(ledger, clock):
     wrong = await publish(ledger, rates=rates(input_tokens="1"))
     most = {"micro_usd": (2**53 - 1) // 1000, "per": 1}
     right = await publish(ledger, "other", rates={"input_tokens": most})
-    for n in range(222):
-        amount = {"amount": 2**53 - 1, "reason": "much", "idempotency_key": f"k{n}"}
-        await ledger.call("adjust", account_id="ann", body={"budget": "cap", **amount})
+    much = {"account_id": "ann", "amounts": {"usd_nano": 2**53 - 1}}
+    rows = await ledger.many("charge", [{"request_id": f"much{n}", **much} for n in range(222)])
+    assert {row.status for row in rows} == {200}
     await spend(ledger, "a1", "ann", {"input_tokens": 1})
     pair = wrong["price_table_id"], right["price_table_id"]
     before = await ledger.contents()
