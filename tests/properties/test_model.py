@@ -18,6 +18,8 @@ from tests.properties.system import System
 from tests.support.checks import at as instant_of
 from tests.support.checks import code_of
 
+pytestmark = pytest.mark.slow
+
 NIGHTLY = "PREAUTH_TEST_SEQUENCES" in os.environ
 SEQUENCES = int(os.environ.get("PREAUTH_TEST_SEQUENCES", "240"))
 MILLISECOND = timedelta(milliseconds=1)
