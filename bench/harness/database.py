@@ -98,5 +98,4 @@ def install(made: Database) -> None:
     """From ``sql/``, called what it is proved equal to: the newest revision."""
     with psycopg.connect(made.dsn) as connection:
         load(connection)
-        connection.execute("create table preauth.alembic_version (version_num text not null)")
         connection.execute("insert into preauth.alembic_version values (%s)", [migrate.head()])
