@@ -1749,6 +1749,17 @@ as $$ select case when overdraft_amount is null then preauth._most_counted() els
 comment on function preauth._capacity(bigint, bigint) is
   'The most that settled + reserved may reach by a decision, in the budget''s unit: preauth._most_counted() where the limit is null or the budget only observes (no overdraft_amount).';
 
+-- 040_internal/_carried_capacity.sql
+create function preauth._carried_capacity(w preauth.budget_window, budget preauth.budget) returns bigint
+language sql stable
+as $$
+  select preauth._capacity(budget.limit_amount + greatest(c.carried, 0) + coalesce(r.amount, 0), preauth._overdraft(budget)) - greatest(-c.carried, 0)
+  from (select coalesce(case when budget.rollover is not null then preauth._left_over(w, budget.rollover) end, 0)) as c (carried)
+  left join preauth.limit_raise as r on r.account_id = w.account_id and r.name = budget.name and r.unit = budget.unit and r.expires_at > w.ends_at
+$$;
+comment on function preauth._carried_capacity(preauth.budget_window, preauth.budget) is
+  'preauth._next_capacity of a window that rolls over or is raised, in the budget''s unit.';
+
 -- 040_internal/_carried_over.sql
 create function preauth._carried_over(scope text, counter_id bigint, budget preauth.budget, zone text, starts_at timestamptz) returns bigint
 language plpgsql stable
@@ -4380,14 +4391,13 @@ $$;
 comment on function preauth._move_account(text, text) is 'Puts an account, and all below it, under another parent (null: none). Open holds stay on the windows they were made on.';
 
 -- 040_internal/_next_capacity.sql
+-- Without a query, so that it costs every decision nothing; the rare case has its own function.
 create function preauth._next_capacity(w preauth.budget_window, budget preauth.budget) returns bigint
 language sql stable
 as $$
-  select case when budget.rollover is null and w.raised = 0 then preauth._capacity(budget.limit_amount, preauth._overdraft(budget)) else (
-    select preauth._capacity(budget.limit_amount + greatest(c.carried, 0) + coalesce(r.amount, 0), preauth._overdraft(budget)) - greatest(-c.carried, 0)
-    from (select coalesce(case when budget.rollover is not null then preauth._left_over(w, budget.rollover) end, 0)) as c (carried)
-    left join preauth.limit_raise as r on r.account_id = w.account_id and r.name = budget.name and r.unit = budget.unit and r.expires_at > w.ends_at)
-  end
+  select case when budget.rollover is null and w.raised = 0
+    then preauth._capacity(budget.limit_amount, preauth._overdraft(budget))
+    else preauth._carried_capacity(w, budget) end
 $$;
 comment on function preauth._next_capacity(preauth.budget_window, preauth.budget) is
   'What the window after this one will have room for if nothing else is spent, in the budget''s unit: with what rolls over, and a raise that still lasts.';

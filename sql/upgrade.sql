@@ -11558,6 +11558,16 @@ CREATE OR REPLACE FUNCTION preauth._caller()
  STABLE
 AS $function$ select coalesce(nullif(current_setting('role', true), 'none'), session_user) $function$;
 
+CREATE OR REPLACE FUNCTION preauth._carried_capacity(w preauth.budget_window, budget preauth.budget)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select preauth._capacity(budget.limit_amount + greatest(c.carried, 0) + coalesce(r.amount, 0), preauth._overdraft(budget)) - greatest(-c.carried, 0)
+  from (select coalesce(case when budget.rollover is not null then preauth._left_over(w, budget.rollover) end, 0)) as c (carried)
+  left join preauth.limit_raise as r on r.account_id = w.account_id and r.name = budget.name and r.unit = budget.unit and r.expires_at > w.ends_at
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._change_limits(budget_id bigint, actor text, reason text)
  RETURNS void
  LANGUAGE plpgsql
@@ -11990,11 +12000,9 @@ CREATE OR REPLACE FUNCTION preauth._next_capacity(w preauth.budget_window, budge
  LANGUAGE sql
  STABLE
 AS $function$
-  select case when budget.rollover is null and w.raised = 0 then preauth._capacity(budget.limit_amount, preauth._overdraft(budget)) else (
-    select preauth._capacity(budget.limit_amount + greatest(c.carried, 0) + coalesce(r.amount, 0), preauth._overdraft(budget)) - greatest(-c.carried, 0)
-    from (select coalesce(case when budget.rollover is not null then preauth._left_over(w, budget.rollover) end, 0)) as c (carried)
-    left join preauth.limit_raise as r on r.account_id = w.account_id and r.name = budget.name and r.unit = budget.unit and r.expires_at > w.ends_at)
-  end
+  select case when budget.rollover is null and w.raised = 0
+    then preauth._capacity(budget.limit_amount, preauth._overdraft(budget))
+    else preauth._carried_capacity(w, budget) end
 $function$;
 
 CREATE OR REPLACE FUNCTION preauth._next_window(scope text, budget_id bigint, policy jsonb, zone text, at timestamp with time zone, OUT window_key text, OUT starts_at timestamp with time zone, OUT ends_at timestamp with time zone)
@@ -13445,6 +13453,8 @@ revoke all on function preauth._archive_document(r preauth.reservation) from pub
 
 revoke all on function preauth._caller() from public;
 
+revoke all on function preauth._carried_capacity(w preauth.budget_window, budget preauth.budget) from public;
+
 revoke all on function preauth._change_limits(budget_id bigint, actor text, reason text) from public;
 
 revoke all on function preauth._close_unstarted_windows(made bigint[], lines preauth._line[], recorded integer[], slot_ids bigint[]) from public;
@@ -13544,6 +13554,8 @@ comment on function preauth._archive_document(r preauth.reservation) is 'A reser
 comment on function preauth._are_bounded(tariffs preauth._tariff[], usage jsonb, bounds jsonb) is 'Whether max_usage certainly bounds every dimension of a usage, all of which the first tariff prices: a cheap look before preauth._unbounded_amounts.';
 
 comment on function preauth._caller() is 'Who calls, where nobody says so: the role that a session has taken, as PostgREST''s does, else who logged in.';
+
+comment on function preauth._carried_capacity(w preauth.budget_window, budget preauth.budget) is 'preauth._next_capacity of a window that rolls over or is raised, in the budget''s unit.';
 
 comment on function preauth._change_limits(budget_id bigint, actor text, reason text) is 'Gives a budget''s current windows the budget''s limit (on top of what rolled over and is raised), each with a usage event. What is spent and held stays: available may become negative.';
 
