@@ -22,10 +22,12 @@ create type preauth._route as (
   window_ids bigint[],
   units text[],
   hard boolean[],
-  models text[]
+  models text[],
+  budgets text[],
+  expiries text[]
 );
 comment on type preauth._route is
-  'The budget windows that a spend of one account on one model must fit, in the order of checking; models: the model each counts, null for all. suspended: the suspended account on the path, if any.';
+  'The budget windows that a spend of one account on one model must fit, in the order of checking; models: the model each counts, null for all; budgets, expiries: the name and on_expiry of each budget. suspended: the suspended account on the path, if any.';
 
 create type preauth._slot as (
   window_id bigint,
@@ -43,7 +45,7 @@ create type preauth._slot as (
   trails interval
 );
 comment on type preauth._slot is
-  'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; preauth._most_counted() where nothing else bounds it); next_capacity: the same of the next window. trails: the whole period of a rolling window; null for others.';
+  'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; preauth._most_counted() where nothing else bounds it); next_capacity: the same of the next window, null until a denial asks (preauth._with_next_capacities). trails: the whole period of a rolling window; null for others.';
 
 create type preauth._line as (
   n integer,

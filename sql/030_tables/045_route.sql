@@ -10,6 +10,8 @@ create table preauth.route (
   units text[] not null,
   hard boolean[] not null,
   models text[] not null,
+  budgets text[] not null,
+  expiries text[] not null,
   constraint route_pkey primary key (account_id)
 );
 alter table preauth.route enable row level security;
@@ -24,3 +26,5 @@ comment on column preauth.route.window_ids is 'Current windows in the order of c
 comment on column preauth.route.units is 'The unit of each budget.';
 comment on column preauth.route.hard is 'Whether each budget is hard.';
 comment on column preauth.route.models is 'The model each budget counts; null: all.';
+comment on column preauth.route.budgets is 'The name of each budget.';
+comment on column preauth.route.expiries is 'The on_expiry of each budget: keep, release or charge.';

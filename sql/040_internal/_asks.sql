@@ -6,19 +6,34 @@ declare
   asks preauth._ask[] := array[]::preauth._ask[];
   item jsonb;
   errors jsonb;
+  body jsonb;
+  caller text;
 begin
   if jsonb_typeof(items) is distinct from 'array' or jsonb_array_length(items) not between 1 and 512 then
     perform preauth._raise('PA001', 'items must be a JSON array of 1 to 512 items');
   end if;
+  if actors is null or array_position(actors, null) is not null or cardinality(actors) < jsonb_array_length(items) then
+    caller := preauth._caller();
+  end if;
   for n in 1 .. jsonb_array_length(items) loop
     item := items -> (n - 1);
-    errors := case when preauth._is_plain(call, item) then null else preauth._shape_errors(call, item) end;
-    asks[n] := row(n, call, item ->> 'request_id', item ->> 'account_id',
-      case when errors is null then preauth._normal_body(call, item) end,
-      coalesce(actors[n], preauth._caller()), within[n],
-      errors is null and coalesce((item ->> 'dry_run')::boolean, false), false, errors)::preauth._ask;
+    errors := null;
+    if not preauth._is_plain(call, item) then
+      errors := preauth._shape_errors(call, item);
+    end if;
+    body := null;
+    if errors is null then
+      body := preauth._normal_body(call, item);
+    end if;
+    asks[n] := row(n, call, item ->> 'request_id', item ->> 'account_id', body, coalesce(actors[n], caller), within[n], false, false, errors)::preauth._ask;
+    if item ? 'dry_run' and errors is null then
+      asks[n].dry_run := coalesce((item ->> 'dry_run')::boolean, false);
+    end if;
   end loop;
-  return preauth._with_twins(asks);
+  if cardinality(asks) > 1 then
+    return preauth._with_twins(asks);
+  end if;
+  return asks;
 end
 $$;
 comment on function preauth._asks(text, jsonb, text[], text[]) is

@@ -3,7 +3,7 @@ language plpgsql stable
 as $$
 begin
   return array(
-    select case when x.account_id is not null then row(x.account_id, x.path, x.suspended, x.window_ids, x.units, x.hard, x.models)::preauth._route end
+    select case when x.account_id is not null then row(x.account_id, x.path, x.suspended, x.window_ids, x.units, x.hard, x.models, x.budgets, x.expiries)::preauth._route end
     from unnest(account_ids) with ordinality as k (account_id, place)
     left join preauth._work_out_routes(account_ids, at) as x on x.account_id = k.account_id
     order by k.place);

@@ -7,7 +7,8 @@ begin
   order by w.account_id
   on conflict (account_id) do update
     set version = excluded.version, valid_from = excluded.valid_from, valid_until = excluded.valid_until, path = excluded.path,
-      suspended = excluded.suspended, window_ids = excluded.window_ids, units = excluded.units, hard = excluded.hard, models = excluded.models;
+      suspended = excluded.suspended, window_ids = excluded.window_ids, units = excluded.units, hard = excluded.hard, models = excluded.models,
+      budgets = excluded.budgets, expiries = excluded.expiries;
 end
 $$;
 comment on function preauth._keep_routes(text[], timestamptz) is 'Works out the routes of accounts and keeps them; locks their rows in the order of account_id.';

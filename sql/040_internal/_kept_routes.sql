@@ -6,7 +6,7 @@ begin
     select r.route
     from unnest(account_ids) with ordinality as k (account_id, place)
     left join lateral (
-      select row(x.account_id, x.path, x.suspended, x.window_ids, x.units, x.hard, x.models)::preauth._route as route
+      select row(x.account_id, x.path, x.suspended, x.window_ids, x.units, x.hard, x.models, x.budgets, x.expiries)::preauth._route as route
       from preauth.route as x
       where x.account_id = k.account_id and x.valid_from <= at and x.valid_until > at
         and x.version = (select c.version from preauth.configuration as c)

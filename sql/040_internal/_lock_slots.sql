@@ -1,39 +1,39 @@
--- Who waited for a change of budgets sees its new budgets only in another statement: then all is locked, and looked at once more.
 create function preauth._lock_slots(routes preauth._route[], out slots preauth._slot[], out slot_ids bigint[], out reserved bigint[])
 language plpgsql
 as $$
 declare
   window_ids bigint[] := array[]::bigint[];
-  unseen integer;
-  rolls boolean;
+  budgets text[] := array[]::text[];
+  units text[] := array[]::text[];
+  expiries text[] := array[]::text[];
+  locked preauth.budget_window[];
+  w preauth.budget_window;
+  place integer;
+  rolls boolean := false;
 begin
   for k in 1 .. cardinality(routes) loop
     window_ids := window_ids || routes[k].window_ids;
+    budgets := budgets || routes[k].budgets;
+    units := units || routes[k].units;
+    expiries := expiries || routes[k].expiries;
   end loop;
-  select coalesce(array_agg(s.slot), '{}'), coalesce(array_agg(s.window_id), '{}'), coalesce(array_agg(s.reserved), '{}'),
-    count(*) filter (where s.unseen), bool_or(s.slice_length is not null)
-  into slots, slot_ids, reserved, unseen, rolls
-  from (
-    select w.window_id, w.reserved, w.slice_length, b.budget_id is null as unseen, row(
-      w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount,
-      preauth._capacity(w.limit_amount, w.overdraft_amount), preauth._next_capacity(w, b),
-      w.settled, w.starts_at, w.ends_at, b.on_expiry, w.slice_length * w.slice_count)::preauth._slot as slot
-    from (
-      select x.* from preauth.budget_window as x
-      where x.window_id = any (window_ids)
-      order by x.depth desc, x.account_id, x.window_id
-      for no key update
-    ) as w
-    left join preauth.budget as b on b.budget_id = w.budget_id
-  ) as s;
-  if unseen > 0 then
-    select again.slots, again.slot_ids, again.reserved into slots, slot_ids, reserved from preauth._lock_slots(routes) as again;
-  elsif rolls and preauth._age(slot_ids, preauth._now()) then
-    for k in 1 .. cardinality(slots) loop
-      slots[k].settled := (select w.settled from preauth.budget_window as w where w.window_id = slot_ids[k]);
-    end loop;
+  locked := preauth._locked_windows(window_ids);
+  slots := array[]::preauth._slot[];
+  slot_ids := array[]::bigint[];
+  reserved := array[]::bigint[];
+  for k in 1 .. cardinality(locked) loop
+    w := locked[k];
+    place := array_position(window_ids, w.window_id);
+    slot_ids[k] := w.window_id;
+    reserved[k] := w.reserved;
+    slots[k] := row(w.window_id, w.account_id, budgets[place], units[place], w.window_key, w.limit_amount, preauth._capacity(w.limit_amount, w.overdraft_amount), null,
+      w.settled, w.starts_at, w.ends_at, expiries[place], w.slice_length * w.slice_count)::preauth._slot;
+    rolls := rolls or w.slice_length is not null;
+  end loop;
+  if rolls and preauth._age(slot_ids, preauth._now()) then
+    slots := preauth._as_aged(slots, slot_ids);
   end if;
 end
 $$;
 comment on function preauth._lock_slots(preauth._route[]) is
-  'Locks every window of a batch once, in the order of preauth._lock_windows (one query, so that a decision costs less), and takes down what the decision needs of each: slots, their window_ids, their reserved amounts. Rolling windows are aged.';
+  'Locks every window of a batch once, in the order of preauth._lock_windows, and takes down what the decision needs of each: slots, their window_ids, their reserved amounts. Rolling windows are aged.';

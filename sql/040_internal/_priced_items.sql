@@ -5,7 +5,7 @@ begin
   items := array[]::integer[];
   models := array[]::text[];
   for n in 1 .. cardinality(asks) loop
-    if preauth._is_priced(asks[n].body) then
+    if asks[n].body ?| array['max_usage', 'usage', 'alternatives'] and preauth._is_priced(asks[n].body) then
       items := items || n;
       for k in 0 .. preauth._last_option(asks[n].body) loop
         if preauth._option_model(asks[n].body, k) <> all (models) then

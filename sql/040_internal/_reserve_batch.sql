@@ -4,7 +4,7 @@ as $$
 declare
   asks preauth._ask[] := preauth._asks(call, items, actors, within);
 begin
-  if not items @? '$[*].dry_run' then
+  if not items @? '$[*].dry_run ? (@ == true)' then
     return preauth._take(asks);
   end if;
   return preauth._rehearse_some(asks);

@@ -2,9 +2,6 @@ create function preauth._with_twins(asks preauth._ask[]) returns preauth._ask[]
 language plpgsql stable
 as $$
 begin
-  if cardinality(asks) = 1 then
-    return asks;
-  end if;
   if cardinality(asks) = (select count(*) from (select distinct a.request_id, a.account_id from unnest(asks) as a) as k) then
     return asks;
   end if;

@@ -1,7 +1,7 @@
 create function preauth._work_out_routes(account_ids text[], at timestamptz) returns setof preauth.route
 language sql stable
 as $$
-  select leaf.account_id, c.version, w.valid_from, least(w.valid_until, scheduled.begins_at), leaf.path, halted.account_id, w.window_ids, w.units, w.hard, w.models
+  select leaf.account_id, c.version, w.valid_from, least(w.valid_until, scheduled.begins_at), leaf.path, halted.account_id, w.window_ids, w.units, w.hard, w.models, w.budgets, w.expiries
   from (select distinct a.account_id from unnest(account_ids) as a (account_id)) as k
   join preauth.account as leaf on leaf.account_id = k.account_id
   cross join preauth.configuration as c
@@ -21,7 +21,9 @@ as $$
       coalesce(array_agg(current.window_id order by b.place), '{}') as window_ids,
       coalesce(array_agg((b.budget).unit order by b.place), '{}') as units,
       coalesce(array_agg((b.budget).enforcement = 'hard' order by b.place), '{}') as hard,
-      coalesce(array_agg((b.budget).model order by b.place), '{}') as models
+      coalesce(array_agg((b.budget).model order by b.place), '{}') as models,
+      coalesce(array_agg((b.budget).name order by b.place), '{}') as budgets,
+      coalesce(array_agg((b.budget).on_expiry order by b.place), '{}') as expiries
     from (
       select row_number() over (order by x.step, (x.budget).model is null, (x.budget).unit = 'open_holds', (x.budget).name) as place, x.*
       from preauth._budgets_of(leaf.path, at) as x
