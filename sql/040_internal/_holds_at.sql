@@ -8,7 +8,7 @@ declare
   alone text := case when not exists (select from preauth.account as a where a.path @> array[w.account_id] and a.account_id <> w.account_id) then w.account_id end;
   candidates preauth.reservation[] := array(
     select r from preauth.reservation as r
-    where r.state in ('unknown', 'overage_review') and r.created_at <= at and (alone is null or r.account_id || '' = alone)
+    where r.state in ('unknown', 'overage_review') and r.created_at <= at and (alone is null or r.account_id collate "C" = alone)
     order by r.created_at desc limit 1000);
   last_at timestamptz := at + interval '1 microsecond';
   last_keys text[] := array['', ''];
@@ -29,7 +29,7 @@ begin
     candidates := array(
       select r from preauth.reservation as r
       where r.created_at <= last_at and (r.created_at, r.request_id, r.account_id) < (last_at, last_keys[1], last_keys[2])
-        and r.state not in ('denied', 'unknown', 'overage_review') and (alone is null or r.account_id || '' = alone)
+        and r.state not in ('denied', 'unknown', 'overage_review') and (alone is null or r.account_id collate "C" = alone)
       order by r.created_at desc, r.request_id desc, r.account_id desc
       limit 100 + 2 * looked);
     exit when cardinality(candidates) = 0;
