@@ -20,7 +20,8 @@ create table preauth.usage_event (
   constraint usage_event_window_of_adjustments check ((window_id is not null) = (kind in ('adjustment', 'limit_changed')))
 );
 create index usage_event_window on preauth.usage_event (window_id) where window_id is not null;
-create index usage_event_by_time on preauth.usage_event (occurred_at);
+-- Rows lie in the order of time, for none is ever changed: a summary of each stretch finds them, and costs a settlement nothing.
+create index usage_event_by_time on preauth.usage_event using brin (occurred_at) with (autosummarize = on);
 create index usage_event_noted on preauth.usage_event (occurred_at, event_id) where kind not in ('settlement', 'charge') or overage is not null;
 alter table preauth.usage_event enable row level security;
 comment on table preauth.usage_event is 'Append-only record of spend and of corrections to windows.';

@@ -6,7 +6,7 @@ declare
 begin
   update preauth.reservation as r
   set body = r.body - array['labels', 'session_id']
-  where r.account_id || '' = _forget.account_id and r.body ?| array['labels', 'session_id'];
+  where r.account_id collate "C" = _forget.account_id and r.body ?| array['labels', 'session_id'];
   update preauth.usage_event as u set provider_request_id = null
   where u.account_id = _forget.account_id and u.provider_request_id is not null;
   delete from preauth.route as r where _forget.account_id = any (r.path);

@@ -27,7 +27,7 @@ begin
   from (
     select x.*
     from preauth.reservation as x
-    where (audit_decisions.account_id is null or x.account_id || '' = audit_decisions.account_id)
+    where (audit_decisions.account_id is null or x.account_id collate "C" = audit_decisions.account_id)
       and (audit_decisions.request_id is null or x.request_id = audit_decisions.request_id)
       and (since is null or x.created_at >= since)
       and (until is null or x.created_at < until)

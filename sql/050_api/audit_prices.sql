@@ -28,7 +28,7 @@ begin
       from preauth.reservation as r
       cross join lateral unnest(r.price_table_ids) as t (price_table_id)
       join preauth.price_table as x on x.price_table_id = t.price_table_id
-      where r.created_at >= since and r.created_at < until and (audit_prices.account_id is null or r.account_id || '' = audit_prices.account_id)
+      where r.created_at >= since and r.created_at < until and (audit_prices.account_id is null or r.account_id collate "C" = audit_prices.account_id)
       group by t.price_table_id
     ) as u
     join preauth.price_table as p on p.price_table_id = u.price_table_id

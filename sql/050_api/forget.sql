@@ -15,7 +15,7 @@ begin
     return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', account_id)));
   end if;
   select count(*) into held from preauth.reservation as r
-  where r.account_id || '' = forget.account_id and r.state not in ('settled', 'released', 'lapsed', 'denied');
+  where r.account_id collate "C" = forget.account_id and r.state not in ('settled', 'released', 'lapsed', 'denied');
   if held > 0 then
     return preauth._answered(preauth._problem('holds_open', format('Account %s has %s open holds: settle, release or resolve them first.', account_id, held)));
   end if;

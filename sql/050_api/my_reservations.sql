@@ -20,7 +20,7 @@ begin
   from (
     select x.*
     from preauth.reservation as x
-    where x.account_id || '' = claimed and x.created_at <= before.at
+    where x.account_id collate "C" = claimed and x.created_at <= before.at
       and (x.created_at, x.request_id) < (before.at, before.first_key)
     order by x.created_at desc, x.request_id desc
     limit max_count + 1

@@ -104,6 +104,20 @@ async def test_more_holds_than_are_wanted_are_summed_as_held_by_others(ledger):
     assert (found["items_amount"], found["held_by_others"]) == (300, 700)
 
 
+async def test_ten_times_as_many_decisions_are_looked_at_as_holds_are_wanted(ledger):
+    """So that an answer costs no more than was asked for, however much an account has done since."""
+    await ledger.grant("ann", 1000)
+    await ledger.reserve("old", "ann", tokens(900))
+    for n in range(12):
+        await ledger.reserve(f"r{n}", "ann", tokens(1))
+        await ledger.settle(f"r{n}", tokens(0))
+    await ledger.reserve("no", "ann", tokens(200))
+    near = await ledger.call("audit_why_denied", request_id="no", max_count=1)
+    assert (holds(near), near["held_by_others"]) == ({}, 900)
+    far = await ledger.call("audit_why_denied", request_id="no", max_count=2)
+    assert (holds(far), far["held_by_others"]) == ({"old": 900}, 0)
+
+
 async def test_too_many_holds_names_the_open_ones(ledger):
     await ledger.put_account("ann", max_open_holds=1)
     await ledger.grant("ann", 1000)
