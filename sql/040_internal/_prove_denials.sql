@@ -30,6 +30,7 @@ begin
     if rulings[n].verdict = 'exceeds_limit' then
       -- for a request that never fits no lapsed lease was given back
       rulings[n].available := rulings[n].available + preauth._lapsed(slot_ids[rulings[n].slot], at);
+      rulings[n].verdict := case when fits_at is not null then 'budget_exhausted' else 'exceeds_limit' end;
     end if;
     rulings[n].denial := preauth._denial(rulings[n], slots[rulings[n].slot], fits_at, affordable, at);
   end loop;
