@@ -8,6 +8,9 @@ declare
   w preauth.budget_window;
 begin
   select x.* into w from preauth._current_window(scope, counter_id, from_at) as c join preauth.budget_window as x on x.window_id = c.window_id;
+  if preauth._is_unstarted(w, budget, slot_ids, reserved) then
+    w := null;
+  end if;
   return query
     with fitting as (
       select * from preauth._fits_within(w, budget, required, from_at, until_at, slots, slot_ids, reserved, lapses) where w.window_id is not null
