@@ -6,18 +6,22 @@ language plpgsql stable
 as $$
 declare
   w preauth.budget_window;
+  previous preauth.budget_window;
 begin
   select x.* into w from preauth._current_window(scope, counter_id, from_at) as c join preauth.budget_window as x on x.window_id = c.window_id;
   if preauth._is_unstarted(w, budget, slot_ids, reserved) then
     w := null;
+  end if;
+  previous := case when w.window_id is not null then w else preauth._window_before(scope, budget, from_at) end;
+  if preauth._is_unstarted(previous, budget, slot_ids, reserved) then
+    previous := preauth._window_before(scope, budget, previous.starts_at);
   end if;
   return query
     with fitting as (
       select * from preauth._fits_within(w, budget, required, from_at, until_at, slots, slot_ids, reserved, lapses) where w.window_id is not null
       union all
       select f.*
-      from preauth._fits_later(scope, zone, budget, case when w.window_id is not null then w else preauth._window_before(scope, budget, from_at) end,
-        required, coalesce(w.ends_at, from_at), until_at, slots, slot_ids, reserved, lapses) as f
+      from preauth._fits_later(scope, zone, budget, previous, required, coalesce(w.ends_at, from_at), until_at, slots, slot_ids, reserved, lapses) as f
       where coalesce(w.ends_at, from_at) < until_at
       union all
       select until_at, true where isfinite(until_at)
