@@ -35,6 +35,7 @@ from service.api.reservations import reservation
 from service.api.reserve import reserve
 from service.api.resolve import resolve
 from service.api.settle import settle
+from service.jobs.alerts import Alerts
 from service.jobs.expiry import Expiry
 from service.ledger import Ledger
 from service.settings import Settings
@@ -91,7 +92,12 @@ async def _running(settings: Settings, ledger: Ledger) -> AsyncIterator[None]:
     gc.collect()
     gc.freeze()
     try:
-        async with Expiry(ledger, settings.expiry_interval_seconds).running():
+        async with contextlib.AsyncExitStack() as jobs:
+            await jobs.enter_async_context(
+                Expiry(ledger, settings.expiry_interval_seconds).running()
+            )
+            if (alerts := Alerts.of(settings, ledger)) is not None:
+                await jobs.enter_async_context(alerts.running())
             yield
     finally:
         await ledger.close()

@@ -13,6 +13,7 @@ from prometheus_client import (
 from prometheus_client import multiprocess as _multiprocess
 
 __all__ = [
+    "ALERTS",
     "CONTENT_TYPE",
     "DECISIONS",
     "EXPIRED",
@@ -57,6 +58,12 @@ KEY_LOOKUPS: Final = Counter(
 )
 EXPIRED: Final = Counter(
     "preauth_expired_total", "Lapsed holds that this process expired.", registry=REGISTRY
+)
+ALERTS: Final = Counter(
+    "preauth_alerts_total",
+    "Deliveries of the outbox's messages: outcome delivered or failed (to be tried again).",
+    ("outcome",),
+    registry=REGISTRY,
 )
 _STORE: Final = Histogram(
     "preauth_store_seconds",

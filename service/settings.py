@@ -1,12 +1,17 @@
 """Everything that can be set, each as an environment variable ``PREAUTH_<NAME>``."""
 
+from base64 import b64decode
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 __all__ = ["Settings"]
+
+MIN_SECRET_BYTES, MAX_SECRET_BYTES = 24, 64
+"""Of a webhook's secret, as Standard Webhooks want it."""
 
 IDENTIFIER = r"^[A-Za-z0-9_.:@/-]{1,128}$"
 """What a plan or an account may be called (contract, section 2)."""
@@ -20,6 +25,22 @@ def _whole(value: object) -> object:
 def _postgres_url(value: str) -> str:
     if not value.startswith(("postgresql://", "postgres://")):
         raise ValueError("must start with postgresql:// or postgres://")
+    return value
+
+
+def _http_url(value: str) -> str:
+    if urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).hostname:
+        raise ValueError("must be an http:// or https:// URL")
+    return value
+
+
+def _signing_secret(value: str) -> str:
+    try:
+        length = len(b64decode(value.removeprefix("whsec_") + "==", validate=False))
+    except ValueError:
+        length = 0
+    if not MIN_SECRET_BYTES <= length <= MAX_SECRET_BYTES:
+        raise ValueError("must be whsec_ and 24 to 64 bytes in base64")
     return value
 
 
@@ -75,11 +96,34 @@ class Settings(BaseSettings):
     expiry_interval_seconds: float = Field(default=1.0, gt=0, le=3600)
     """Seconds between two looks for lapsed holds."""
 
+    webhook_url: Annotated[str, AfterValidator(_http_url)] | None = Field(default=None, repr=False)
+    """Where the outbox is delivered to; unset, its messages wait."""
+
+    webhook_secret: Annotated[str, AfterValidator(_signing_secret)] | None = Field(
+        default=None, repr=False
+    )
+    """Signs what is delivered: ``whsec_`` and 24 to 64 bytes in base64."""
+
+    webhook_timeout: float = Field(default=10.0, gt=0, le=300)
+    """Seconds that the receiver has for its answer."""
+
+    webhook_retry_seconds: float = Field(default=15.0, gt=0, le=3600)
+    """Seconds until a delivery that failed is tried again; each further time twice as long."""
+
+    webhook_interval_seconds: float = Field(default=1.0, gt=0, le=3600)
+    """Seconds between two looks for messages to deliver."""
+
     shutdown_seconds: int = Field(default=10, ge=0, le=300)
     """Seconds that requests in flight get to finish after SIGTERM."""
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The least severe log line written."""
+
+    @model_validator(mode="after")
+    def _deliver_only_what_is_signed(self) -> Self:
+        if (self.webhook_url is None) != (self.webhook_secret is None):
+            raise ValueError("PREAUTH_WEBHOOK_URL and PREAUTH_WEBHOOK_SECRET go together")
+        return self
 
     @property
     def base_url(self) -> str:

@@ -65,6 +65,12 @@ create type preauth._lapse as (
 comment on type preauth._lapse is
   'A step of what a slot gets back as its leases lapse and its slices age out: freed by then in all. is_last: more leases may follow that were not looked at.';
 
+create type preauth._step as (
+  steps_at timestamptz,
+  taken bigint
+);
+comment on type preauth._step is 'What is taken of a window from an instant on, in its unit.';
+
 create type preauth._ruling as (
   n integer,
   verdict text,

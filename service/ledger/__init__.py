@@ -16,11 +16,13 @@ from service.ledger.errors import (
     LedgerFault,
     StoreUnavailable,
 )
-from service.ledger.ledger import CALLS, Call, KeyRecord, Ledger
+from service.ledger.ledger import CALLS, Call, Ledger
 from service.ledger.outcome import Outcome
+from service.ledger.records import Alert, KeyRecord
 
 __all__ = [
     "CALLS",
+    "Alert",
     "BatchRefused",
     "Call",
     "InvariantBroken",

@@ -8,8 +8,9 @@ from typing import Any
 import asyncpg
 
 from service.ledger.errors import LedgerError, StoreUnavailable, classify
+from service.settings import Settings
 
-__all__ = ["Connections"]
+__all__ = ["Connections", "session_settings"]
 
 ATTEMPTS = 3
 """How often one statement is sent at most."""
@@ -134,3 +135,13 @@ class Connections:
             "jit": "off",
             **self._session,
         }
+
+
+def session_settings(settings: Settings) -> dict[str, str]:
+    """What a session must know of the settings."""
+    chosen = {
+        "preauth.default_plan": settings.default_plan,
+        "preauth.default_parent": settings.default_parent,
+        "preauth.denial_status": "402" if settings.denial_status == 402 else None,  # noqa: PLR2004
+    }
+    return {name: value for name, value in chosen.items() if value is not None}

@@ -3,15 +3,16 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from time import perf_counter
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 from service import metrics
 from service.ledger.coalescer import Coalescer, Passenger
-from service.ledger.connections import Connections
+from service.ledger.connections import Connections, session_settings
 from service.ledger.outcome import Outcome
+from service.ledger.records import Alert, KeyRecord
 from service.settings import Settings
 
-__all__ = ["CALLS", "Call", "KeyRecord", "Ledger"]
+__all__ = ["CALLS", "Call", "Ledger"]
 
 Call = Literal["reserve", "settle", "release", "extend", "cancel", "charge", "resolve"]
 CALLS: tuple[Call, ...] = get_args(Call)
@@ -23,14 +24,6 @@ _BATCHES: dict[str, str] = {
     name: f"select status, headers, body, root from preauth_api.{name}_many($1, $2, $3)"  # noqa: S608
     for name in CALLS
 }
-
-
-class KeyRecord(NamedTuple):
-    """A live API key: its id, its role, and the root of the subtree it is bound to."""
-
-    key_id: str
-    role: str
-    account_id: str | None
 
 
 class Ledger:
@@ -55,7 +48,7 @@ class Ledger:
                 settings.database_url,
                 size=settings.pool_size,
                 timeout=settings.database_timeout,
-                session=_session(settings),
+                session=session_settings(settings),
             ),
             lanes=settings.lanes,
         )
@@ -303,6 +296,21 @@ class Ledger:
         )
         return int(rows[0][0])
 
+    async def take_alerts(self, max_count: int, retry_seconds: int) -> list[Alert]:
+        """Take up to ``max_count`` messages that are due; nobody else gets them for so long."""
+        rows = await self._connections.fetch(
+            "select message_id, topic, body::text, created_at"
+            " from preauth_api.take_alerts(max_count => $1, retry_seconds => $2)",
+            max_count, retry_seconds, resend=False,
+        )  # fmt: skip
+        return [Alert(*row) for row in rows]
+
+    async def confirm_alerts(self, message_ids: Sequence[int]) -> None:
+        """Note that the receiver has these messages."""
+        await self._connections.fetch(
+            "select preauth_api.confirm_alerts(message_ids => $1)", message_ids, resend=True
+        )
+
     async def revision(self) -> str | None:
         """The migration that the database is at."""
         rows = await self._connections.fetch(_REVISION, resend=True)
@@ -336,12 +344,3 @@ _ANSWER = (
 )
 
 _REVISION = "select preauth_api.revision()"
-
-
-def _session(settings: Settings) -> dict[str, str]:
-    chosen = {
-        "preauth.default_plan": settings.default_plan,
-        "preauth.default_parent": settings.default_parent,
-        "preauth.denial_status": "402" if settings.denial_status == 402 else None,  # noqa: PLR2004
-    }
-    return {name: value for name, value in chosen.items() if value is not None}

@@ -89,6 +89,9 @@ class _Planner:
             for k, v in wanted.items()
             if there.get(k) != v and not (switched and k == "plan_id")
         }
+        scheduled = there.get("next_plan_id")
+        if scheduled is not None and wanted.get("plan_id", scheduled) is None:
+            changed["plan_id"] = None
         if not before or changed:
             yield from self._fields(at, account_id, before, changed)
         if before and said.get("plan_id") is not None:
@@ -102,7 +105,7 @@ class _Planner:
     ) -> Iterator[Change]:
         path = _joined(at)
         there = before or {}
-        found = tuple((f"{path}.{k}", there.get(k, ABSENT), v) for k, v in changed.items())
+        found = tuple(_of_field(path, k, there, v) for k, v in changed.items())
         new = () if before else ((path, ABSENT, "new"),)
         body = changed | self._why
         yield Change(at, (*new, *found), "put_account", {"account_id": account_id, "body": body})
@@ -198,6 +201,14 @@ def _of_budgets(path: str, before: dict[str, Json], after: dict[str, Json]) -> I
             old, new = before[name].get(key, ABSENT), after[name].get(key, ABSENT)
             if old != new:
                 yield f"{where}.{key}", old, new
+
+
+def _of_field(path: str, name: str, there: Json, after: Any) -> Difference:
+    """What a field changes: no plan where none is may cancel one to come."""
+    before = there.get(name, ABSENT)
+    if (name, before, after) == ("plan_id", None, None):
+        return f"{path}.next_plan_id", there["next_plan_id"], ABSENT
+    return f"{path}.{name}", before, after
 
 
 def _parents_first(declared: Declared) -> list[str]:

@@ -4,10 +4,13 @@ create function preauth._ask_fits_at(
 language plpgsql stable
 as $$
 declare
-  route preauth._route;
+  route preauth._route := routes[route_no];
   places integer[];
   fits_at timestamptz;
 begin
+  if preauth._may_turn(route) then
+    return preauth._ask_foreseen_at(ask, quotes, first_quote, route.path, slots, slot_ids, reserved, lapses, at);
+  end if;
   for option_no in 0 .. preauth._last_option(ask.body) loop
     route := routes[route_no + option_no];
     places := preauth._places(route, slot_ids, ask.call);

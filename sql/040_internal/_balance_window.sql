@@ -9,9 +9,9 @@ begin
     w.reserved := 0;
     w.time_zone := zone;
     select b.window_key, b.starts_at, b.ends_at into w.window_key, w.starts_at, w.ends_at
-    from preauth._next_window(scope, counter_id, budget.window_policy, zone, at) as b;
+    from preauth._next_window(scope, budget, zone, at) as b;
     select o.limit_amount, o.settled into w.limit_amount, w.settled
-    from preauth._opening(scope, counter_id, budget, zone, w.starts_at, w.ends_at, at) as o;
+    from preauth._opening(scope, budget, zone, w.starts_at, w.ends_at, at) as o;
     if budget.window_policy ->> 'kind' = 'fixed' then
       w.window_key := null;
       w.starts_at := null;

@@ -9,7 +9,9 @@ begin
   select b.* into following
   from preauth.account as a
   join preauth.budget as b on b.owner = 'plan:' || a.next_plan_id and b.name = budget.name and b.retired_at is null
-  where a.account_id = w.account_id and a.plan_changes_at <= at and budget.plan_id is not null and preauth._counts_alike(b, budget);
+  where a.account_id = w.account_id and a.plan_changes_at <= at and w.starts_at <= a.plan_changes_at and w.ends_at > a.plan_changes_at
+    and (budget.plan_id is not null or budget.retired_at is not null) and preauth._counts_alike(b, budget)
+    and not exists (select from preauth.budget as own where own.owner = 'account:' || a.account_id and own.name = b.name and own.retired_at is null);
   return case when following.budget_id is not null then following else budget end;
 end
 $$;

@@ -1,13 +1,12 @@
--- Where a plan has changed by time alone and nobody has written that down yet, the new plan's budgets count on the windows of the old plan's
--- that are alike.
+-- Where a plan has changed by time alone and nobody has written that down yet, the new plan's budgets count on the windows that they will
+-- have taken up then, until these end.
 create function preauth._budgets_of(path text[], at timestamptz)
 returns table (step bigint, scope text, depth integer, zone text, budget preauth.budget, counter_id bigint)
 language sql stable
 as $$
   select step.ordinality, holder.account_id, cardinality(holder.path), holder.time_zone, b,
-    case when holder.plan_changes_at <= at and b.plan_id is not null then coalesce((
-      select former.budget_id from preauth.budget as former
-      where former.owner = 'plan:' || holder.plan_id and former.name = b.name and former.retired_at is null and preauth._counts_alike(former, b)), b.budget_id)
+    case when holder.plan_changes_at <= at and b.plan_id is not null then coalesce(
+      (select t.budget_id from preauth._window_to_take_up(holder.account_id, b, holder.plan_changes_at) as t where t.ends_at > at), b.budget_id)
     else b.budget_id end
   from unnest(path) with ordinality as step (account_id, ordinality)
   join preauth.account as holder on holder.account_id = step.account_id

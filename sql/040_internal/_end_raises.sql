@@ -1,4 +1,4 @@
-create function preauth._end_raises(max_count integer, at timestamptz) returns integer
+create function preauth._end_raises(window_ids bigint[], at timestamptz) returns integer
 language plpgsql
 as $$
 declare
@@ -6,8 +6,7 @@ declare
 begin
   with over as (
     select w.window_id, w.account_id, w.limit_amount, w.raised
-    from preauth._lock_windows(array(
-      select r.window_id from preauth.budget_window as r where r.raised_until <= at order by r.raised_until limit max_count)) as w
+    from preauth._lock_windows(window_ids) as w
     where w.raised_until <= at
   ), noted as (
     insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
@@ -24,4 +23,5 @@ begin
   return coalesce(cardinality(ended), 0);
 end
 $$;
-comment on function preauth._end_raises(integer, timestamptz) is 'Writes down that raises have ended: at most so many windows; how many.';
+comment on function preauth._end_raises(bigint[], timestamptz) is
+  'Writes down for windows that their raises have ended: locks them, takes what was raised from their limits, with a usage event each, and tells thresholds that the lower limit has reached. Returns for how many.';

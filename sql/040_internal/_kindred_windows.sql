@@ -15,7 +15,11 @@ as $$
     union
     select w.window_id from preauth.budget_window as w
     where w.account_id = _kindred_windows.account_id and w.budget_id = kin.budget_id and w.window_key = _kindred_windows.window_key
+    union
+    select spanning.window_id from preauth.account as a
+    cross join lateral preauth._current_window(_kindred_windows.account_id, kin.budget_id, a.plan_changes_at) as spanning
+    where a.account_id = _kindred_windows.account_id and a.plan_changes_at <= at
   ) as c
 $$;
 comment on function preauth._kindred_windows(text, text[], text[], text, timestamptz) is
-  'An account''s current windows of all budgets that have a name which applies to it, or would under these plans, or is one of names; and those with window_key.';
+  'An account''s current windows of all budgets that have a name which applies to it, or would under these plans, or is one of names; and those with window_key, and those that were current when a change of plan was due that is not written down yet.';

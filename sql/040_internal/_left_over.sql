@@ -1,11 +1,10 @@
-create function preauth._left_over(w preauth.budget_window, rollover jsonb) returns bigint
-language sql stable
+create function preauth._left_over(limit_amount bigint, raised bigint, taken bigint, rollover jsonb) returns bigint
+language sql immutable
 as $$
   select case
-    when w.settled + w.reserved > l.at_end and (rollover ->> 'overspend')::boolean then l.at_end - w.settled - w.reserved
-    else least(greatest(w.limit_amount - w.raised - w.settled - w.reserved, 0), (rollover ->> 'max')::bigint)
+    when taken > limit_amount and (rollover ->> 'overspend')::boolean then limit_amount - taken
+    else least(greatest(limit_amount - raised - taken, 0), (rollover ->> 'max')::bigint)
   end
-  from (select w.limit_amount - case when w.raised_until <= w.ends_at then w.raised else 0 end) as l (at_end)
 $$;
-comment on function preauth._left_over(preauth.budget_window, jsonb) is
-  'What one window leaves to the next, in the budget''s unit: negative when it is spent above the limit it ends with, and that is carried. What is held counts as spent; a temporary raise is not left over.';
+comment on function preauth._left_over(bigint, bigint, bigint, jsonb) is
+  'What a window that ends with a limit, so much of it raised, and with so much taken (settled and held) leaves to the next, in the budget''s unit: negative when more is taken than the limit, and that is carried. A temporary raise is not left over.';

@@ -1,8 +1,8 @@
-create function preauth._lock_plan_windows(plan_id text, budgets jsonb, apply text) returns void
+create function preauth._lock_plan_windows(plan_id text, budgets jsonb, apply text, gained bigint[]) returns void
 language plpgsql
 as $$
 begin
-  perform preauth._lock_windows(array(
+  perform preauth._lock_windows(gained || array(
     select w.window_id
     from jsonb_array_elements(budgets) as n (budget)
     join preauth.budget as b
@@ -15,5 +15,5 @@ begin
       or b.thresholds <> preauth._thresholds(n.budget)));
 end
 $$;
-comment on function preauth._lock_plan_windows(text, jsonb, text) is
-  'Locks, in one go and so in the one order, every current window that a change of a plan will touch (its limit, its overdraft or its thresholds), those of retired budgets that may come back among them.';
+comment on function preauth._lock_plan_windows(text, jsonb, text, bigint[]) is
+  'Locks, in one go and so in the one order, every current window that a change of a plan will touch (its limit, its overdraft or its thresholds), those of retired budgets that may come back among them, and those it will take up (gained).';

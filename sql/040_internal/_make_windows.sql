@@ -16,8 +16,8 @@ begin
       preauth._slice_length(budgets[m.place].window_policy), (budgets[m.place].window_policy ->> 'slices')::integer,
       preauth._alert_level(o.limit_amount, (select c.thresholds[1] from preauth.budget as c where c.budget_id = m.counter_id))
     from unnest(depths, scopes, zones, counter_ids) with ordinality as m (depth, scope, zone, counter_id, place)
-    cross join lateral preauth._next_window(m.scope, m.counter_id, budgets[m.place].window_policy, m.zone, at) as bounds
-    cross join lateral preauth._opening(m.scope, m.counter_id, budgets[m.place], m.zone, bounds.starts_at, bounds.ends_at, at) as o
+    cross join lateral preauth._next_window(m.scope, budgets[m.place], m.zone, at) as bounds
+    cross join lateral preauth._opening(m.scope, budgets[m.place], m.zone, bounds.starts_at, bounds.ends_at, at) as o
     where not exists (select from preauth._current_window(m.scope, m.counter_id, at))
     order by m.place
     on conflict do nothing

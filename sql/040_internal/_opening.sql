@@ -1,5 +1,5 @@
 create function preauth._opening(
-  scope text, counter_id bigint, budget preauth.budget, zone text, starts_at timestamptz, ends_at timestamptz, at timestamptz,
+  scope text, budget preauth.budget, zone text, starts_at timestamptz, ends_at timestamptz, at timestamptz,
   out limit_amount bigint, out settled bigint, out rolled_over bigint, out raised bigint, out raised_until timestamptz)
 language plpgsql stable
 as $$
@@ -7,7 +7,7 @@ declare
   carried bigint := 0;
 begin
   if budget.rollover is not null then
-    carried := preauth._carried_over(scope, counter_id, budget, zone, starts_at);
+    carried := preauth._carried_over(scope, budget, zone, starts_at, at);
   end if;
   rolled_over := greatest(carried, 0);
   settled := greatest(-carried, 0);
@@ -17,5 +17,5 @@ begin
   limit_amount := limit_amount + raised;
 end
 $$;
-comment on function preauth._opening(text, bigint, preauth.budget, text, timestamptz, timestamptz, timestamptz) is
+comment on function preauth._opening(text, preauth.budget, text, timestamptz, timestamptz, timestamptz) is
   'What a new window begins with, in the budget''s unit: its limit with what rolls over and what is raised, and what counts as spent because the window before was overspent.';

@@ -5,7 +5,7 @@ as $$
   from preauth._budgets_of(array[account_id], at) as b
   left join lateral preauth._current_window(b.scope, b.counter_id, at) as c on true
   left join preauth.budget_window as w on w.window_id = c.window_id
-  left join lateral preauth._next_window(b.scope, b.counter_id, (b.budget).window_policy, b.zone, at) as n
+  left join lateral preauth._next_window(b.scope, b.budget, b.zone, at) as n
     on c.window_id is null and (b.budget).window_policy ->> 'kind' <> 'fixed'
   where (b.budget).plan_id is not null and isfinite(coalesce(w.ends_at, n.ends_at))
 $$;

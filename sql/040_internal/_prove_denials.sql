@@ -27,9 +27,12 @@ begin
       wanted := preauth._wanted(routes[route_of[n]], places, preauth._asked_amounts(asks[n].body, 0, quotes, quote_of[n]));
       affordable := preauth._affordable(asks[n], quotes[quote_of[n]], slots[rulings[n].slot], places, wanted, slots, reserved);
     end if;
-    if rulings[n].verdict = 'exceeds_limit' then
-      -- for a request that never fits no lapsed lease was given back
+    if rulings[n].required + least(slots[rulings[n].slot].settled, 0) > slots[rulings[n].slot].capacity then
+      -- for a request that never fits this window no lapsed lease was given back
       rulings[n].available := rulings[n].available + preauth._lapsed(slot_ids[rulings[n].slot], at);
+    end if;
+    if rulings[n].verdict = 'exceeds_limit' and fits_at is not null and preauth._last_option(asks[n].body) = 0 then
+      rulings[n].verdict := 'budget_exhausted';
     end if;
     rulings[n].denial := preauth._denial(rulings[n], slots[rulings[n].slot], fits_at, affordable, at);
   end loop;

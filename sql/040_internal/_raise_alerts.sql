@@ -9,8 +9,8 @@ begin
   with found as materialized (
     select * from preauth._due_alerts(window_ids, at)
   ), told as (
-    insert into preauth.outbox (account_id, topic, window_id, threshold, occurrence, body, created_at)
-    select w.account_id, 'threshold_reached', w.window_id, f.threshold, f.occurrence, preauth._alert_body(w, b, f.threshold, at), at
+    insert into preauth.outbox (account_id, topic, window_id, threshold, occurrence, body, created_at, next_attempt_at)
+    select w.account_id, 'threshold_reached', w.window_id, f.threshold, f.occurrence, preauth._alert_body(w, b, f.threshold, at), at, at
     from found as f
     join preauth.budget_window as w on w.window_id = f.window_id
     join preauth.budget as b on b.budget_id = w.budget_id

@@ -1,21 +1,14 @@
-create function preauth._take_up(account_id text, apply text, at timestamptz, actor text, reason text) returns void
+create function preauth._take_up(account_id text, apply text, at timestamptz, actor text, reason text, since timestamptz default null) returns void
 language plpgsql
 as $$
 declare
   taken bigint[];
 begin
   with pair as (
-    select distinct on ((e.budget).budget_id) c.window_id, e.budget, former
+    select t.window_id, e.budget, former
     from preauth._budgets_of(array[_take_up.account_id], at) as e
-    join preauth.budget as former
-      on former.name = (e.budget).name and former.budget_id <> (e.budget).budget_id
-      and (former.account_id = _take_up.account_id or former.plan_id is not null) and preauth._counts_alike(former, e.budget)
-    cross join lateral preauth._current_window(_take_up.account_id, former.budget_id, at) as c
-    join preauth.budget_window as w on w.window_id = c.window_id
-    where not exists (
-      select from preauth.budget_window as x
-      where x.account_id = _take_up.account_id and x.budget_id = (e.budget).budget_id and x.starts_at < w.ends_at and x.ends_at > w.starts_at)
-    order by (e.budget).budget_id, c.window_id desc
+    cross join lateral preauth._window_to_take_up(_take_up.account_id, e.budget, coalesce(since, at)) as t
+    join preauth.budget as former on former.budget_id = t.budget_id
   ), moved as (
     update preauth.budget_window as w
     set budget_id = (p.budget).budget_id,
@@ -27,7 +20,7 @@ begin
       overdraft_amount = preauth._overdraft(p.budget)
     from pair as p
     join preauth.budget_window as was on was.window_id = p.window_id
-    cross join lateral preauth._limit_with(was, (p.budget).limit_amount, at) as l
+    cross join lateral preauth._limit_with(was, (p.budget).limit_amount, coalesce(since, at)) as l
     where w.window_id = p.window_id
     returning w.window_id, was.limit_amount as before, w.limit_amount as after,
       (p.former).owner || '/' || (p.former).name as taken_from, (p.budget).owner || '/' || (p.budget).name as taken_by
@@ -42,5 +35,5 @@ begin
   perform preauth._raise_alerts(taken, at);
 end
 $$;
-comment on function preauth._take_up(text, text, timestamptz, text, text) is
-  'Each budget that applies to a locked account, but has no window yet, takes up the account''s current window of a budget that counts alike and applies no more: what is spent and held there goes on counting. apply now: with its own limit. Each leaves a limit_changed event.';
+comment on function preauth._take_up(text, text, timestamptz, text, text, timestamptz) is
+  'Each budget that applies to a locked account, but has no window yet, takes up the account''s current window of a budget that counts alike and applies no more: what is spent and held there goes on counting. apply now: with its own limit. since: when the budgets began to apply, if before: then what was current at that instant, be it ended by now. Each leaves a limit_changed event.';

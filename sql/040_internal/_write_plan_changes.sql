@@ -6,6 +6,7 @@ declare
   was jsonb;
   due_id text;
   reason text;
+  changed_at timestamptz;
 begin
   foreach due_id in array due loop
     was := preauth._account_json(due_id);
@@ -13,8 +14,8 @@ begin
     set plan_id = a.next_plan_id, next_plan_id = null, plan_changes_at = null, plan_change_reason = null
     from preauth.account as before
     where a.account_id = due_id and before.account_id = due_id
-    returning before.plan_change_reason into reason;
-    perform preauth._take_up(due_id, 'now', at, 'schedule', reason);
+    returning before.plan_change_reason, before.plan_changes_at into reason, changed_at;
+    perform preauth._take_up(due_id, 'now', at, 'schedule', reason, changed_at);
     perform preauth._log_change('schedule', 'account', due_id, was, preauth._account_json(due_id), reason);
   end loop;
 end

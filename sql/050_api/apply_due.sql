@@ -7,7 +7,8 @@ declare
   due text[];
 begin
   if not exists (select from preauth.account as a where a.plan_changes_at <= at) then
-    return preauth._end_raises(max_count, at);
+    return preauth._end_raises(array(
+      select r.window_id from preauth.budget_window as r where r.raised_until <= at order by r.raised_until limit max_count), at);
   end if;
   perform preauth._lock_configuration();
   due := array(

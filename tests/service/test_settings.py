@@ -37,6 +37,10 @@ def test_the_defaults_serve_on_loopback_with_an_embedded_database():
         ("DEFAULT_PLAN", "not a plan"),
         ("LOG_LEVEL", "loud"),
         ("WORKERS", "0"),
+        ("WEBHOOK_URL", "ftp://hooks.example"),
+        ("WEBHOOK_SECRET", "whsec_c2hvcnQ="),
+        ("WEBHOOK_SECRET", "not base64!"),
+        ("WEBHOOK_TIMEOUT", "0"),
     ],
 )
 def test_a_bad_value_is_refused_by_name(monkeypatch, name, value):
@@ -65,5 +69,15 @@ def test_values_come_from_the_environment_and_an_empty_one_is_unset(monkeypatch)
 def test_secrets_are_not_shown(monkeypatch):
     monkeypatch.setenv("PREAUTH_ADMIN_KEY", "s3cret-s3cret-s3cret")
     monkeypatch.setenv("PREAUTH_DATABASE_URL", "postgresql://u:s3cret@db/x")
+    monkeypatch.setenv("PREAUTH_WEBHOOK_URL", "https://hooks.example/?s3cret")
+    monkeypatch.setenv("PREAUTH_WEBHOOK_SECRET", "whsec_" + "s3cret" * 8)
 
     assert "s3cret" not in repr(Settings())
+
+
+def test_a_webhook_without_its_secret_or_a_secret_without_a_webhook_is_refused(monkeypatch):
+    for name, value in [("URL", "https://hooks.example"), ("SECRET", "whsec_" + "k" * 48)]:
+        with monkeypatch.context() as alone:
+            alone.setenv(f"PREAUTH_WEBHOOK_{name}", value)
+            with pytest.raises(ValidationError, match="go together"):
+                Settings()

@@ -87,6 +87,7 @@ async def test_overspend_asked_for_counts_in_the_next_window_as_an_adjustment(le
     clock.set("2026-10-01T00:00:00Z")
     assert await ledger.figures("ann") == Figures(30, 0, 70)
     assert_denied(await ledger.reserve("r1", "ann", tokens(71)), "budget_exhausted", available=70)
+    await spend(ledger, "c2", 1)
     event = await ledger.connection.fetchrow(
         "select amounts, actor from preauth.usage_event where kind = 'adjustment'"
     )

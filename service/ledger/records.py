@@ -1,0 +1,23 @@
+"""What the ledger hands out beside answers."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+__all__ = ["Alert", "KeyRecord"]
+
+
+class KeyRecord(NamedTuple):
+    """A live API key: its id, its role, and the root of the subtree it is bound to."""
+
+    key_id: str
+    role: str
+    account_id: str | None
+
+
+class Alert(NamedTuple):
+    """A message of the outbox that somebody is to be told; ``body`` is JSON text."""
+
+    message_id: int
+    topic: str
+    body: str
+    created_at: datetime
