@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import psycopg
 from psycopg import sql
 
+from service.paths import SQL
 from tests.support import schemas
 from tests.support.cluster import Cluster
 
@@ -26,7 +27,7 @@ FIND = "select 1 from pg_database where datname = %s"
 
 def template(cluster: Cluster, schema: str) -> str:
     """The name of the template with that schema, built by whichever worker needs it first."""
-    name = f"template_{schema}"
+    name = f"template_{_variant(schema)}"
     with psycopg.connect(cluster.url("postgres"), autocommit=True) as admin:
         admin.execute("select pg_advisory_lock(%s)", [BUILD_LOCK])
         if admin.execute(FIND, [name]).fetchone() is None:
@@ -35,11 +36,16 @@ def template(cluster: Cluster, schema: str) -> str:
 
 
 def _build(cluster: Cluster, admin: psycopg.Connection, name: str, schema: str) -> None:
-    draft = f"draft_{schema}"
+    draft = f"draft_{_variant(schema)}"
     _run(admin, "drop database if exists {}", draft)
     _run(admin, "create database {} template template0 encoding 'UTF8'", draft)
     BUILDERS[schema](cluster.url(draft))
     _run(admin, "alter database {} rename to {}", draft, name)
+
+
+def _variant(schema: str) -> str:
+    """Another folder of sources is another template: tests/mutants shares one cluster."""
+    return schema if schemas.SOURCES == SQL else f"{schema}_{schemas.SOURCES.parent.name}"
 
 
 @contextmanager
