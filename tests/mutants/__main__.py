@@ -6,24 +6,36 @@ for each mutant a template of its own, and pytest until the first failure. Exits
 
 import argparse
 import os
-import subprocess
+import signal
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+import psycopg
 import pytest
+import pytest_asyncio.plugin  # noqa: F401 what every fork needs is imported once
 
+import tests.conftest  # noqa: F401
+from service.paths import SQL
 from tests.mutants.mutant import ROOT, Mutant, mutants
+from tests.support import databases, schemas
 from tests.support.cluster import Cluster
 
-PATIENCE_SECONDS = 600
-VERDICTS = {pytest.ExitCode.OK: "SURVIVED", pytest.ExitCode.TESTS_FAILED: "killed"}
+PATIENCE_SECONDS = 900
+STUCK = -1
+VERDICTS = {
+    pytest.ExitCode.OK: "SURVIVED",
+    pytest.ExitCode.TESTS_FAILED: "killed",
+    STUCK: "killed",  # a test that waits for ever has noticed
+}
+OPTIONS = ["-x", "-q", "--tb=short", "-p", "no:cacheprovider", "-p", "pytest_asyncio.plugin"]
 
 
 def main() -> int:
     arguments = _arguments()
     chosen = mutants(arguments.only)
+    os.chdir(ROOT)
     cluster = Cluster.start()
     try:
         if not arguments.no_baseline and not _baseline(cluster, chosen):
@@ -60,18 +72,26 @@ def _baseline(cluster: Cluster, chosen: list[Mutant]) -> bool:
 def _judge(cluster: Cluster, mutant: Mutant) -> str:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="preauth-mutant-") as directory:
-        folder = {"PREAUTH_TEST_SQL": str(mutant.write(Path(directory)))}
+        sources = mutant.write(Path(directory))
+        folder = {"PREAUTH_TEST_SQL": str(sources)}
+        name = databases.template_name("sql", sources)
+        if mutant.is_function:
+            base = databases.template(cluster, "sql")
+            databases.build(cluster, name, lambda url: _replace(url, mutant), base)
         log = Path(directory) / "log"
         with log.open("w+b") as output:
-            try:
-                done = _pytest(cluster, list(mutant.tests), output.fileno(), folder)
-                verdict = VERDICTS.get(pytest.ExitCode(done), "BROKEN")
-            except subprocess.TimeoutExpired:
-                verdict = "killed"  # a test that waits for ever has noticed
+            done = _pytest(cluster, list(mutant.tests), output.fileno(), folder)
+            verdict = VERDICTS.get(done, "BROKEN")
+        databases.drop(cluster, name)
         by = _first_failure(log.read_text("utf-8", errors="replace"))
     took = time.monotonic() - began
     print(f"{verdict:9}{took:6.1f} s  {mutant.area}: {mutant.name}  {by}", flush=True)
     return verdict
+
+
+def _replace(url: str, mutant: Mutant) -> None:
+    with psycopg.connect(url) as connection:
+        connection.execute(mutant.replacement.encode())
 
 
 def _first_failure(log: str) -> str:
@@ -80,17 +100,32 @@ def _first_failure(log: str) -> str:
 
 
 def _pytest(cluster: Cluster, tests: list[str], log: int, environment: dict[str, str]) -> int:
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=short", "-p", "no:cacheprovider"]
-    return subprocess.run(
-        [*command, *tests],
-        cwd=ROOT,
-        env={**os.environ, "PREAUTH_TEST_CLUSTER": cluster.pattern, **environment},
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=log,
-        timeout=PATIENCE_SECONDS if environment else None,
-        check=False,
-    ).returncode
+    """The exit code of pytest, in a fork of this process: all that it imports is here already."""
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os.environ.update({"PREAUTH_TEST_CLUSTER": cluster.pattern, **environment})
+        os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # they take longer than most tests
+        schemas.SOURCES = Path(os.environ.get("PREAUTH_TEST_SQL", SQL))
+        done = pytest.main([*OPTIONS, *tests])
+        sys.stdout.flush()
+        os._exit(done)
+    return _wait(child)
+
+
+def _wait(child: int) -> int:
+    """Its exit code; what has not ended in time is killed, with all that it started."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.05)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return STUCK
 
 
 if __name__ == "__main__":

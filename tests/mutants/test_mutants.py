@@ -10,8 +10,8 @@ from tests.mutants.mutant import ROOT, mutants
 
 AREAS = {"access", "admission", "changes", "lifecycle", "prices", "windows"}
 ALL = mutants()
-FUNCTIONS = [mutant for mutant in ALL if mutant.text.count("create function") == 1]
-OTHERS = [mutant for mutant in ALL if mutant not in FUNCTIONS]
+FUNCTIONS = [mutant for mutant in ALL if mutant.is_function]
+OTHERS = [mutant for mutant in ALL if not mutant.is_function]
 
 
 def test_there_are_mutants_of_every_area():
@@ -41,10 +41,9 @@ def test_each_mutated_function_is_a_function(database_url):
     faults = {}
     with psycopg.connect(database_url) as connection:
         for mutant in FUNCTIONS:
-            text = mutant.mutated.replace("create function", "create or replace function")
             try:
                 with connection.transaction(force_rollback=True):
-                    connection.execute(text.encode())
+                    connection.execute(mutant.replacement.encode())
             except psycopg.Error as error:
                 faults[mutant.name] = str(error)
     assert faults == {}

@@ -47,6 +47,17 @@ async def test_charge_spends_the_hold(ledger, clock):
     assert await ledger.expire() == 0
 
 
+async def test_a_settlement_sent_again_after_the_hold_would_have_been_charged_is_a_replay(
+    ledger, clock
+):
+    await hold(ledger, "charge")
+    await ledger.settle("r1", tokens(100))
+    clock.advance(seconds=6)
+    assert (await ledger.settle("r1", tokens(100)))["replayed"]
+    assert await ledger.count("usage_event") == 1
+    assert (await ledger.figures("ann")).settled == 100
+
+
 @pytest.mark.parametrize("on_expiry", ["keep", "release", "charge"])
 async def test_nothing_is_due_one_instant_before_its_time(ledger, clock, on_expiry):
     await hold(ledger, on_expiry)
