@@ -34,3 +34,19 @@ async def test_a_settled_line_stays_as_it_is_when_its_reservation_is_said_to_be_
     await ledger.settle("r", {"tokens": 70})
     assert await ledger.contents("hold_line", "budget_window") == before
     await transaction.rollback()
+
+
+async def test_a_line_does_not_lapse_before_its_time_whoever_says_so(ledger, clock):
+    await ledger.grant("ann", limit=1000, on_expiry="release")
+    await ledger.reserve("r", "ann", {"tokens": 100}, ttl_seconds=5)
+    lapse = """
+        select preauth._close_lines(array(
+          select row(l.request_id, l.account_id, l.position, l.window_id, 'lapsed', null)::preauth._closing
+          from preauth.hold_line as l), preauth._now())"""
+    clock.advance(seconds=4, microseconds=999_999)
+    await ledger.connection.execute(lapse)
+    assert await ledger.count("hold_line", "state = 'held'") == 1
+    clock.advance(microseconds=1)
+    await ledger.connection.execute(lapse)
+    assert await ledger.count("hold_line", "state = 'lapsed'") == 1
+    await ledger.expire()
