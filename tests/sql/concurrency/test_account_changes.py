@@ -251,4 +251,6 @@ async def test_a_raise_that_is_put_while_the_one_before_ends_is_the_only_one(pla
     await until(lambda: waits(plans, putting), "the new raise waits for the old one's end")
     await end.commit()
     await waiting
-    assert (await plans.window("ann"))["limit"] == 1070
+    moves = "select amounts from preauth.usage_event where kind = 'limit_changed' order by event_id"
+    found = [(row[0]["before"], row[0]["after"]) for row in await plans.connection.fetch(moves)]
+    assert found == [(1000, 1500), (1500, 1000), (1000, 1070)]
