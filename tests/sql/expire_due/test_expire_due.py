@@ -148,3 +148,11 @@ async def test_the_timeline_tells_what_time_did(ledger, clock):
     clock.advance(seconds=5)
     await ledger.expire()
     assert len((await ledger.reservation("r1"))["timeline"]) == 2
+
+
+async def test_a_kept_hold_is_unknown_before_any_sweep_and_can_be_released(ledger, clock):
+    await hold(ledger, "keep")
+    clock.advance(seconds=5)
+    assert (await ledger.reservation("r1"))["state"] == "unknown"
+    assert (await ledger.release("r1"))["state"] == "released"
+    assert (await ledger.window("ann"))["reserved"] == 0

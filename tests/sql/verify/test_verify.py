@@ -137,7 +137,7 @@ FOUND_BY = {
     "a slice ages out at another instant": "slice_is_what_was_spent_in_it",
     "a slice and its window count too little": "slice_is_what_was_spent_in_it",
     "a rolling window counts more than its slices": "rolling_window_settled_is_sum_of_its_slices",
-    "a message about a threshold was lost": "next_alert_is_at_the_lowest_threshold_not_told",
+    "a message about a threshold was lost": "threshold_reached_is_told",
     "the next threshold will not be noticed": "next_alert_is_at_the_lowest_threshold_not_told",
     "the next threshold will be noticed too late": "next_alert_is_at_the_lowest_threshold_not_told",
     "an account hangs elsewhere than its path says": "account_path_is_its_parents_plus_itself",
