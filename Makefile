@@ -67,6 +67,30 @@ nightly: install-dev ## the tests of windows with 10000 random sequences instead
 	@mkdir -p $(PYTEST_DEBUG_TEMPROOT)
 	@PREAUTH_TEST_SEQUENCES=$(SEQUENCES) $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 $(PYTEST_ARGS) tests/properties tests/sql/windows
 
+.PHONY: mutants
+mutants: install-dev ## break sql/ on purpose, change by change: the tests must notice each (docs/mutants.md)
+	@mkdir -p $(PYTEST_DEBUG_TEMPROOT)
+	@$(BIN)/python -m tests.mutants
+
+.PHONY: mutmut
+mutmut: install-dev ## the same for the parts of service/ that need no database
+	@$(BIN)/mutmut run
+	@$(BIN)/mutmut results
+
+.PHONY: coverage
+coverage: install-dev ## branch coverage of service/
+	@mkdir -p $(PYTEST_DEBUG_TEMPROOT)
+	@rm -f .coverage .coverage.*
+	@$(BIN)/python -m coverage run -m pytest -q tests/api tests/ledger tests/pricing tests/service
+	@$(BIN)/python -m coverage combine --quiet
+	@$(BIN)/python -m coverage report
+
+DEBIAN_BIN ?= /usr/lib/postgresql/15/bin
+.PHONY: coverage-sql
+coverage-sql: install-dev ## statements and branches of the plpgsql functions; needs Debian's PostgreSQL with plpgsql_check
+	@mkdir -p $(PYTEST_DEBUG_TEMPROOT)
+	@PREAUTH_TEST_PG_BIN=$(DEBIAN_BIN) $(BIN)/python -m tests.support.profile -n $(WORKERS) --maxprocesses 8
+
 .PHONY: lint
 lint: install-dev ## ruff, mypy, import boundaries
 	@$(BIN)/ruff check .

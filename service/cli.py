@@ -96,11 +96,47 @@ def verify() -> None:
 
     with database(Settings()) as dsn, psycopg.connect(dsn) as connection:
         found = rows(connection, "verify")
+    _tell_mismatches(found)
+
+
+def _tell_mismatches(found: list[dict[str, Any]]) -> None:
     for row in found:
         click.echo(json.dumps(row, default=str))
     if found:
         sys.exit(1)
     click.echo("the ledger is consistent", err=True)
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path))
+def backup(file: Path) -> None:
+    """Write the ledger, as of this instant, to a new FILE that only you can read (pg_dump)."""
+    from service import backup as files
+    from service.store import database
+
+    with database(Settings()) as dsn:
+        files.backup(dsn, file)
+    click.echo(f"{file}: {file.stat().st_size} bytes", err=True)
+
+
+@main.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def restore(file: Path) -> None:
+    """Put a backup into a database without a ledger, whole or not at all, and verify it."""
+    import psycopg
+
+    from service import backup as files
+    from service.migrate import current, head
+    from service.store import database, rows
+
+    with database(Settings()) as dsn:
+        files.restore(dsn, file)
+        revision = current(dsn)
+        with psycopg.connect(dsn) as connection:
+            found = rows(connection, "verify")
+    _tell_mismatches(found)
+    if revision != head():
+        click.echo(f"it is at revision {revision}: run preauth migrate", err=True)
 
 
 @main.command()

@@ -3,9 +3,11 @@
 With xdist the controller starts the cluster and tells its workers where it is, so that there is
 one however many workers run. ``PREAUTH_TEST_PG_BIN`` names a directory of PostgreSQL binaries to
 use instead of the embedded 18; ``PREAUTH_TEST_SCHEMA=head`` clones the databases from alembic's
-head instead of ``sql/`` (tests/schema proves that they are equal).
+head instead of ``sql/`` (tests/schema proves that they are equal). ``PREAUTH_TEST_CLUSTER`` is the
+URL of a cluster that runs already, and ``PREAUTH_TEST_SQL`` a folder to take for ``sql/``.
 """
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -27,7 +29,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def cluster_of(config: pytest.Config) -> Cluster:
     """The run's cluster, started at first need."""
     if CLUSTER not in config.stash:
-        config.stash[CLUSTER] = Cluster.start()
+        shared = os.environ.get("PREAUTH_TEST_CLUSTER")
+        config.stash[CLUSTER] = Cluster(shared) if shared else Cluster.start()
     return config.stash[CLUSTER]
 
 

@@ -118,7 +118,7 @@ def test_an_owner_that_can_log_in_is_refused(server):
         connection.execute("create role preauth_owner login")
 
     with pytest.raises(psycopg.errors.RaiseException, match="must not"):
-        schemas.from_bundle(server.dsn)
+        schemas.from_sql(server.dsn)
 
 
 def test_migrations_go_on_after_the_ledger_has_changed_hands(server):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from service.postgres import PostgresServer
+from tests.support import profile
 from tests.support.supabase import make_roles
 
 __all__ = ["Cluster"]
@@ -39,7 +40,9 @@ class Cluster:
     def start(cls) -> Self:
         directory = tempfile.TemporaryDirectory(prefix="preauth-tests-", ignore_cleanup_errors=True)
         server = PostgresServer(
-            directory.name, os.environ.get("PREAUTH_TEST_PG_BIN") or None, options=OPTIONS
+            directory.name,
+            os.environ.get("PREAUTH_TEST_PG_BIN") or None,
+            options={**OPTIONS, **(profile.OPTIONS if profile.is_on() else {})},
         )
         server.start()
         make_roles(server.dsn_for("postgres"))

@@ -2,16 +2,26 @@
 
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import psycopg
 from psycopg import sql
 
-from tests.support import schemas
+from service.paths import SQL
+from tests.support import profile, schemas
 from tests.support.cluster import Cluster
 
-__all__ = ["DEFAULT_SCHEMA", "mismatches", "template", "temporary"]
+__all__ = [
+    "DEFAULT_SCHEMA",
+    "build",
+    "drop",
+    "mismatches",
+    "template",
+    "template_name",
+    "temporary",
+]
 
 DEFAULT_SCHEMA = os.environ.get("PREAUTH_TEST_SCHEMA", "sql")
 BUILDERS = {
@@ -26,20 +36,36 @@ FIND = "select 1 from pg_database where datname = %s"
 
 def template(cluster: Cluster, schema: str) -> str:
     """The name of the template with that schema, built by whichever worker needs it first."""
-    name = f"template_{schema}"
-    with psycopg.connect(cluster.url("postgres"), autocommit=True) as admin:
-        admin.execute("select pg_advisory_lock(%s)", [BUILD_LOCK])
-        if admin.execute(FIND, [name]).fetchone() is None:
-            _build(cluster, admin, name, schema)
+    name = template_name(schema, schemas.SOURCES)
+    build(cluster, name, BUILDERS[schema])
     return name
 
 
-def _build(cluster: Cluster, admin: psycopg.Connection, name: str, schema: str) -> None:
-    draft = f"draft_{schema}"
-    _run(admin, "drop database if exists {}", draft)
-    _run(admin, "create database {} template template0 encoding 'UTF8'", draft)
-    BUILDERS[schema](cluster.url(draft))
-    _run(admin, "alter database {} rename to {}", draft, name)
+def template_name(schema: str, sources: Path) -> str:
+    """Another folder of sources is another template: tests/mutants shares one cluster."""
+    return f"template_{schema}" if sources == SQL else f"template_{schema}_{sources.parent.name}"
+
+
+def build(
+    cluster: Cluster, name: str, builder: Callable[[str], None], source: str = "template0"
+) -> None:
+    """Make a database of that name from ``source``, whole or not at all, if there is none."""
+    draft = f"draft_{name}"
+    with psycopg.connect(cluster.url("postgres"), autocommit=True) as admin:
+        admin.execute("select pg_advisory_lock(%s)", [BUILD_LOCK])
+        if admin.execute(FIND, [name]).fetchone() is None:
+            _run(admin, "drop database if exists {}", draft)
+            _run(admin, "create database {} template {} strategy file_copy", draft, source)
+            builder(cluster.url(draft))
+            if profile.is_on():
+                profile.collect(cluster.url(draft))
+            _run(admin, "alter database {} rename to {}", draft, name)
+
+
+def drop(cluster: Cluster, name: str) -> None:
+    """Drop it, whoever is connected."""
+    with psycopg.connect(cluster.url("postgres"), autocommit=True) as admin:
+        _run(admin, "drop database if exists {} with (force)", name)
 
 
 @contextmanager
@@ -50,9 +76,10 @@ def temporary(cluster: Cluster, source: str = "template0") -> Iterator[str]:
         _run(admin, "create database {} template {} strategy file_copy", name, source)
     try:
         yield cluster.url(name)
+        if profile.is_on():
+            profile.collect(cluster.url(name))
     finally:
-        with psycopg.connect(cluster.url("postgres"), autocommit=True) as admin:
-            _run(admin, "drop database {} with (force)", name)
+        drop(cluster, name)
 
 
 def mismatches(url: str) -> list[tuple[object, ...]]:

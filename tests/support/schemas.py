@@ -1,5 +1,8 @@
 """The ways to get the ledger into an empty database."""
 
+import os
+from pathlib import Path
+
 import psycopg
 
 from service.migrate import upgrade
@@ -15,6 +18,8 @@ __all__ = [
     "with_upgrade",
 ]
 
+SOURCES = Path(os.environ.get("PREAUTH_TEST_SQL", SQL))
+"""The folder that the tests' ledgers are built from; tests/mutants names others."""
 ALEMBIC_TABLE = """
 create table if not exists preauth.alembic_version (
   version_num varchar(32) not null, constraint alembic_version_pkc primary key (version_num))
@@ -24,7 +29,7 @@ create table if not exists preauth.alembic_version (
 def from_sql(url: str) -> None:
     """Build it from the files of ``sql/``."""
     with psycopg.connect(url) as connection:
-        load(connection)
+        load(connection, SOURCES)
 
 
 def from_bundle(url: str) -> None:

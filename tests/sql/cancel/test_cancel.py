@@ -33,6 +33,7 @@ async def test_the_hold_stays_and_the_state_says_so(held):
 async def test_cancelled_twice_the_second_answers_as_the_first(held):
     first = await cancel(held)
     assert_same(first, await cancel(held))
+    assert await held.count("reservation_event", "event = 'cancellation_requested'") == 1
 
 
 async def test_a_cancelled_lease_still_lapses(held, clock):

@@ -233,3 +233,24 @@ async def test_a_switch_that_waited_for_a_reserve_takes_its_hold_along(plans):
     await reserve.commit()
     await waiting
     assert await plans.figures("ann") == Figures(0, 900, 4100)
+
+
+async def test_a_raise_that_is_put_while_the_one_before_ends_is_the_only_one(plans, clock):
+    """Ending a raise takes no lock but its window's: a change has to wait for that."""
+    await plans.charge("c1", "ann", tokens(1))
+    old = {"amount": 500, "expires_at": "2026-09-14T12:00:10Z"}
+    await plans.call("put_raise", account_id="ann", name="cap", body=old)
+    clock.advance(seconds=10)
+    ending, putting = await plans.sessions(2)
+    end = ending.connection.transaction()
+    await end.start()
+    assert await ending.call("apply_due", max_count=10) == 1
+    new = {"amount": 70, "expires_at": "2026-09-14T13:00:00Z"}
+    put = putting.call("put_raise", account_id="ann", name="cap", body=new)
+    waiting = asyncio.create_task(put)
+    await until(lambda: waits(plans, putting), "the new raise waits for the old one's end")
+    await end.commit()
+    await waiting
+    moves = "select amounts from preauth.usage_event where kind = 'limit_changed' order by event_id"
+    found = [(row[0]["before"], row[0]["after"]) for row in await plans.connection.fetch(moves)]
+    assert found == [(1000, 1500), (1500, 1000), (1000, 1070)]

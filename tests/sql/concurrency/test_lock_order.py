@@ -38,12 +38,14 @@ async def tree(ledger, clock):
     return ledger
 
 
+SETTLEMENT = {"request_id": "r1", "account_id": "ann", "amounts": tokens(1)}
 CALLS = {
     "reserve": lambda s: s.reserve("new", "ann", tokens(1)),
     "charge": lambda s: s.charge("new", "ann", tokens(1)),
     "settle": lambda s: s.settle("r1", tokens(1)),
     "settle late": lambda s: s.settle("late1", tokens(1)),
     "release": lambda s: s.release("r1"),
+    "settle twice in one batch": lambda s: s.many("settle", [SETTLEMENT, SETTLEMENT]),
     "expire_due": lambda s: s.call("expire_due", max_count=10),
 }
 

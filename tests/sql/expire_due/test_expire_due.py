@@ -47,6 +47,17 @@ async def test_charge_spends_the_hold(ledger, clock):
     assert await ledger.expire() == 0
 
 
+async def test_a_settlement_sent_again_after_the_hold_would_have_been_charged_is_a_replay(
+    ledger, clock
+):
+    await hold(ledger, "charge")
+    await ledger.settle("r1", tokens(100))
+    clock.advance(seconds=6)
+    assert (await ledger.settle("r1", tokens(100)))["replayed"]
+    assert await ledger.count("usage_event") == 1
+    assert (await ledger.figures("ann")).settled == 100
+
+
 @pytest.mark.parametrize("on_expiry", ["keep", "release", "charge"])
 async def test_nothing_is_due_one_instant_before_its_time(ledger, clock, on_expiry):
     await hold(ledger, on_expiry)
@@ -137,3 +148,11 @@ async def test_the_timeline_tells_what_time_did(ledger, clock):
     clock.advance(seconds=5)
     await ledger.expire()
     assert len((await ledger.reservation("r1"))["timeline"]) == 2
+
+
+async def test_a_kept_hold_is_unknown_before_any_sweep_and_can_be_released(ledger, clock):
+    await hold(ledger, "keep")
+    clock.advance(seconds=5)
+    assert (await ledger.reservation("r1"))["state"] == "unknown"
+    assert (await ledger.release("r1"))["state"] == "released"
+    assert (await ledger.window("ann"))["reserved"] == 0

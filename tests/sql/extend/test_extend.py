@@ -116,3 +116,15 @@ async def test_malformed_extensions_name_the_field_and_write_nothing(held):
             wrong.append((why, row.status, row.body))
     assert wrong == []
     assert await held.contents() == before
+
+
+@pytest.mark.parametrize("how", ["time", "an unknown outcome"])
+async def test_a_kept_hold_past_its_time_cannot_be_extended(ledger, clock, how):
+    await ledger.grant("ann", on_expiry="keep")
+    await ledger.reserve("r1", "ann", tokens(400), ttl_seconds=60)
+    if how == "time":
+        clock.advance(seconds=60)
+    else:
+        await ledger.settle("r1", outcome="unknown")
+    assert_problem(await extend(ledger, 100), 409, "hold_lapsed")
+    assert await ledger.figures("ann") == Figures(0, 400, 600)

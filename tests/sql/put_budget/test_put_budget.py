@@ -90,9 +90,10 @@ async def test_a_new_budget_starts_from_nothing_and_leaves_the_others(ledger, cl
 
 
 async def test_the_same_budget_again_is_no_change(spent):
-    before = await spent.movements()
+    before, logged = await spent.movements(), await spent.count("change_log")
     await put(spent, 1000)
     assert await spent.movements() == before
+    assert await spent.count("change_log") == logged
 
 
 async def test_an_own_budget_overrides_the_plans_and_a_raise_counts(ledger, clock):

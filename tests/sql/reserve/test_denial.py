@@ -145,3 +145,14 @@ async def test_a_plans_budget_denies_like_an_own_one(ledger, clock):
     await ledger.put_plan("free", budget("cap", 100))
     await ledger.put_account("ann", plan_id="free")
     assert_denied(await ledger.reserve("r1", "ann", tokens(101)), "exceeds_limit", scope="ann")
+
+
+async def test_nothing_is_affordable_where_another_budget_is_full(ledger):
+    await ledger.grant("ann", limit=100, name="first")
+    await ledger.put_budget("ann", "second", budget(limit=1, unit="requests"))
+    await ledger.reserve("r1", "ann", tokens(10))
+
+    denied = await ledger.reserve("r2", "ann", tokens(95))
+
+    assert (denied["budget"], denied["available"]) == ("first", 90)
+    assert denied["affordable"] is None

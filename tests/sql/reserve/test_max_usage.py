@@ -462,3 +462,17 @@ async def test_a_dry_run_prices_and_writes_nothing(ledger, clock, rich):
     reply = await ask(ledger, "r1", "ann", BOUNDS, dry_run=True)
     assert (reply["lines"][0]["amount"], reply["price_table_id"]) == (CEILING, rich["price_table_id"])  # fmt: skip
     assert await ledger.contents() == before
+
+
+async def test_a_price_takes_effect_at_its_very_instant(ledger, clock, rich):
+    later = await publish(
+        ledger, effective_from="2026-09-14T12:00:05Z", rates=rates(output_tokens="30")
+    )
+    clock.advance(seconds=4, microseconds=999_999)
+    before = await ask(ledger, "r1", "ann", {"input_tokens": 0, "output_tokens": 10})
+    clock.advance(microseconds=1)
+    after = await ask(ledger, "r2", "ann", {"input_tokens": 0, "output_tokens": 10})
+
+    assert before["price_table_id"] == rich["price_table_id"]
+    assert after["price_table_id"] == later["price_table_id"]
+    assert [reply["lines"][0]["amount"] for reply in (before, after)] == [150_000, 300_000]

@@ -92,3 +92,13 @@ async def test_a_kept_hold_is_not_late_because_its_slot_of_open_holds_has_lapsed
     clock.advance(seconds=2)
     await ledger.expire()
     assert (await ledger.settle("r", tokens(100)))["late"] is False
+
+
+async def test_a_late_charge_is_not_held_up_by_a_budget_that_rejects_overage(ledger, clock):
+    """Nothing is held any more that could stay: the money was spent."""
+    await ledger.grant("ann", on_expiry="release", overage="reject")
+    await ledger.reserve("r1", "ann", tokens(400), ttl_seconds=5)
+    clock.advance(seconds=5)
+    reply = await ledger.settle("r1", tokens(500))
+    assert (reply["state"], reply["late"]) == ("settled", True)
+    assert await ledger.figures("ann") == Figures(500, 0, 500)

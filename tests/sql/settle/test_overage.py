@@ -83,3 +83,18 @@ async def test_a_unit_used_but_not_held_is_an_overage_where_its_budget_charges(l
     reply = await ledger.settle("r1", tokens(7))
     assert reply["overage"] == {"tokens": 7}
     assert await ledger.figures("ann") == Figures(7, 0, 9993)
+
+
+async def test_a_hold_in_review_is_not_released_by_its_caller(ledger, clock):
+    await hold(ledger, "reject")
+    await ledger.settle("r1", tokens(1500))
+    assert_problem(await ledger.release("r1"), 409, "settlement_exceeds_hold")
+    assert await ledger.figures("ann") == Figures(0, 1000, 9000)
+
+
+async def test_a_hold_in_review_is_not_settled_by_less_either(ledger, clock):
+    """A person has been asked: what the caller says next does not decide it."""
+    await hold(ledger, "reject")
+    await ledger.settle("r1", tokens(1500))
+    assert_problem(await ledger.settle("r1", tokens(10)), 409, "settlement_exceeds_hold")
+    assert await ledger.figures("ann") == Figures(0, 1000, 9000)

@@ -300,3 +300,12 @@ async def test_a_plan_that_only_counts_settles_what_counts(ledger, clock):
     await publish(ledger, "other")
     reply = await settle(ledger, {"output_tokens": 20})
     assert (reply["amounts"], reply["cost"]) == ({"tokens": 20}, None)
+
+
+async def test_other_usage_of_the_same_cost_and_as_many_tokens_is_a_conflict(ledger, clock, held):
+    usage = {"input_tokens": 100, "cached_input_tokens": 10, "output_tokens": 10}
+    other = {"input_tokens": 51, "cached_input_tokens": 50, "output_tokens": 19}
+    first = await settle(ledger, usage)
+    assert first["amounts"] == {"usd_nano": 453_000, "tokens": 120}
+    assert_problem(await settle(ledger, other), 409, "settlement_conflict")
+    assert_same(first, await settle(ledger, usage))

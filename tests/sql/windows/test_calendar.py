@@ -57,6 +57,7 @@ async def test_a_period_has_exact_ends(ledger, clock, policy, key, starts, ends)
         ("America/Los_Angeles", DAY, "2026-01-01T08:00:00Z", "2026-01-01"),
         ("Pacific/Kiritimati", MONTH, "2026-08-31T10:00:00Z", "2026-09"),
         ("Asia/Kathmandu", DAY, "2026-09-14T18:15:00Z", "2026-09-15"),
+        ("America/St_Johns", DAY, "2010-11-07T03:00:00Z", "2010-11-07"),
         ("UTC", calendar("week"), "2021-01-03T12:00:00Z", "2020-W53"),
         ("UTC", calendar("week"), "2024-12-30T00:00:00Z", "2025-W01"),
         ("UTC", MONTH, "2024-02-29T23:59:59.999999Z", "2024-02"),
