@@ -281,4 +281,4 @@ async def test_an_unknown_table_is_a_404(ledger, clock):
 async def test_a_null_member_of_a_rate_is_as_if_left_out(ledger, clock):
     rate = {"micro_usd": 1, "amount": None, "per": 1, "required": None}
     reply = await ledger.call("publish_price_table", body={"model": "m", "rates": {"images": rate}})
-    assert reply["tiers"][0]["rates"]["images"] == {"micro_usd": 1, "per": 1, "required": False}
+    assert reply["rates"]["images"] == {"micro_usd": 1, "per": 1, "required": False}
