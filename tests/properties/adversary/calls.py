@@ -138,11 +138,14 @@ class Adversary(System):
         rates = {"input_tokens": {"micro_usd": rate, "per": 1}}
         return "publish_price_table", {"body": {"model": "m", "rates": rates}}
 
-    def figures(self, who: str) -> dict[tuple[str, str], tuple[Any, ...]]:
-        """What the ledger's own balance says, in the words of the model's."""
-        reply = self._value("select preauth_api.balance(%s, true)", who)
-        names = ("limit", "settled", "reserved", "available")
-        return {(w["scope"], w["budget"]): tuple(w[n] for n in names) for w in reply["windows"]}
+    def figures_of(self, names: tuple[str, ...]) -> dict[str, dict[tuple[str, str], tuple[Any, ...]]]:  # fmt: skip
+        """What the ledger's own balances say, in the words of the model's."""
+        asked = "select n, preauth_api.balance(n, true) from unnest(%s::text[]) as n"
+        members = ("limit", "settled", "reserved", "available")
+        return {
+            name: {(w["scope"], w["budget"]): tuple(w[m] for m in members) for w in reply["windows"]}
+            for name, reply in self.connection.execute(asked, [list(names)]).fetchall()
+        }  # fmt: skip
 
 
 def spent_of(request_id: str, spent: int) -> Json:

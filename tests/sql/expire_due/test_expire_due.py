@@ -2,6 +2,7 @@
 
 import asyncio
 
+import asyncpg
 import pytest
 
 from tests.support.money import DAY, tokens
@@ -137,3 +138,11 @@ async def test_the_timeline_tells_what_time_did(ledger, clock):
     clock.advance(seconds=5)
     await ledger.expire()
     assert len((await ledger.reservation("r1"))["timeline"]) == 2
+
+
+@pytest.mark.parametrize("function", ["expire_due", "apply_due"])
+async def test_fewer_than_none_are_misuse(ledger, clock, function):
+    with pytest.raises(asyncpg.PostgresError) as caught:
+        await ledger.call(function, max_count=-1)
+    assert caught.value.sqlstate == "PA001"
+    assert await ledger.call(function, max_count=0) == 0
