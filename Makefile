@@ -11,6 +11,7 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 WORKERS ?= auto
 SEQUENCES ?= 10000
+EXAMPLES ?= 100
 
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -63,9 +64,10 @@ test: install-dev $(VENV)/node.stamp ## run the tests
 	@$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 $(PYTEST_ARGS)
 
 .PHONY: nightly
-nightly: install-dev ## the tests of windows with 10000 random sequences instead of a few hundred (SEQUENCES=n for another number)
+nightly: install-dev ## the models with 10000 random sequences instead of a few hundred (SEQUENCES=n), the fuzz with more (EXAMPLES=n)
 	@mkdir -p $(PYTEST_DEBUG_TEMPROOT)
-	@PREAUTH_TEST_SEQUENCES=$(SEQUENCES) $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 $(PYTEST_ARGS) tests/properties tests/sql/windows
+	@PREAUTH_TEST_SEQUENCES=$(SEQUENCES) PREAUTH_TEST_EXAMPLES=$(EXAMPLES) \
+	  $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 $(PYTEST_ARGS) tests/properties tests/fuzz tests/sql/windows
 
 .PHONY: mutants
 mutants: install-dev ## break sql/ on purpose, change by change: the tests must notice each (docs/mutants.md)

@@ -24,7 +24,13 @@ class AccountFields(Body):
     parent_id: Id | None = None
     time_zone: Annotated[str, Field(pattern=r"^[A-Za-z0-9_+/-]{1,64}$")] | None = None
     """An IANA name, as Europe/Amsterdam; UTC when null."""
-    cycle_anchor: Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")] | None = None
+    cycle_anchor: (
+        Annotated[
+            str,
+            Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", json_schema_extra={"format": "date"}),
+        ]
+        | None
+    ) = None
     """The date on which billing cycles begin, as 2026-01-31."""
     status: Annotated[
         Literal["active", "suspended"],

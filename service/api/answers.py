@@ -92,8 +92,9 @@ class SettledLine(Answer):
     held: Amount
     amount: Amount
     overage: Amount
-    settled: Amount | None = None
-    reserved: Amount | None = None
+    settled: int | None = None
+    """Below 0 after corrections."""
+    reserved: int | None = None
     available: int | None = None
 
 
@@ -215,7 +216,7 @@ class Window(Answer):
     """null: unlimited."""
     settled: int | None = None
     """Below 0 where more was given back than was spent."""
-    reserved: Amount | None = None
+    reserved: int | None = None
     available: int | None = None
     """limit - settled - reserved; below 0 after the limit was lowered."""
     starts_at: datetime | None

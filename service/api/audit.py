@@ -32,9 +32,13 @@ __all__ = ["AUDITS"]
 
 ACCOUNT = identifier("account_id", "Only of this account.")
 WHOSE = identifier("account_id", "May be left out while request_id names one reservation.")
-WHICH = identifier("request_id", "The reservation.")
+WHICH = identifier("request_id", "The reservation.", required=True)
 SINCE = instant("since", "From this time on.")
 UNTIL = instant("until", "Before this time.")
+PERIOD = (
+    instant("since", "From this time on.", required=True),
+    instant("until", "Before this time.", required=True),
+)
 
 
 def _asks(
@@ -98,8 +102,7 @@ SPEND = _asks(
     "Spend by day, account, model or label",
     Spend,
     *listing(
-        SINCE,
-        UNTIL,
+        *PERIOD,
         text("by", "What to sum by, with commas: day, account, model, label. day unless said."),
         ACCOUNT,
         identifier("model", "Only for this model."),
@@ -120,7 +123,7 @@ CHANGES = _asks(
         UNTIL,
     ),
 )
-PRICES = _asks("Which price tables priced how much", PricesInUse, *listing(SINCE, UNTIL, ACCOUNT))
+PRICES = _asks("Which price tables priced how much", PricesInUse, *listing(*PERIOD, ACCOUNT))
 VERIFY = _asks("Whether the whole ledger adds up", Verification, FORMAT)
 
 

@@ -226,7 +226,7 @@ class PricesUsed(Answer):
     effective_from: datetime
     source: str | None
     reservations: int
-    settled: Amount
+    settled: int
     first_used_at: datetime
     last_used_at: datetime
 

@@ -112,7 +112,10 @@ class _Limit(Body):
     """What a hold whose time passes does; keep unless said otherwise."""
     rollover: Rollover | None = None
     """Nothing rolls over unless said otherwise; only for windows that end."""
-    thresholds: Annotated[list[Percentage], Field(max_length=16)] | None = None
+    thresholds: (
+        Annotated[list[Percentage], Field(max_length=16, json_schema_extra={"uniqueItems": True})]
+        | None
+    ) = None
     """Percentages of the limit: that what is settled has reached one is told once a window."""
 
     @field_validator("thresholds")

@@ -164,7 +164,7 @@ def _query_parameter(parameter: Parameter) -> dict[str, Any]:
     return {
         "name": parameter.name,
         "in": "query",
-        "required": False,
+        "required": parameter.required,
         "description": parameter.description,
         "schema": parameter.schema,
     }

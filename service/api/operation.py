@@ -20,6 +20,7 @@ class Parameter:
     name: str
     description: str
     schema: dict[str, Any]
+    required: bool = False
 
 
 ERROR_FORMAT = Parameter(

@@ -84,7 +84,7 @@ READ = Operation(
     tag="Reads",
     roles=AUDIT,
     answers={200: PriceTable},
-    problems=("price_table_unknown",),
+    problems=("price_table_unknown", "not_found"),
 )
 
 

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,6 +11,7 @@ from litestar import Response
 from service.api.audit_answers import columns
 from service.api.calls import AnyRequest, answer, ledger_of, operation_of
 from service.api.csv_answer import MEDIA_TYPE, csv_of
+from service.api.instants import instant as instant_in
 from service.api.operation import Parameter
 from service.api.problems import Fault, malformed
 from service.api.query import parameters
@@ -26,17 +26,16 @@ FORMAT = Parameter(
     {"type": "string", "enum": ["json", "csv"]},
 )
 _WHOLE = re.compile(r"[0-9]{1,9}")
-_RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,6})?([Zz]|[+-]\d\d:\d\d)")
 
 
-def identifier(name: str, description: str) -> Parameter:
+def identifier(name: str, description: str, *, required: bool = False) -> Parameter:
     """A parameter that is an id."""
-    return Parameter(name, description, {"type": "string", "pattern": ID_PATTERN})
+    return Parameter(name, description, {"type": "string", "pattern": ID_PATTERN}, required)
 
 
-def instant(name: str, description: str) -> Parameter:
+def instant(name: str, description: str, *, required: bool = False) -> Parameter:
     """A parameter that is a time."""
-    return Parameter(name, description, {"type": "string", "format": "date-time"})
+    return Parameter(name, description, {"type": "string", "format": "date-time"}, required)
 
 
 def choice(name: str, description: str, *values: str) -> Parameter:
@@ -46,7 +45,7 @@ def choice(name: str, description: str, *values: str) -> Parameter:
 
 def text(name: str, description: str) -> Parameter:
     """A parameter that the ledger judges."""
-    return Parameter(name, description, {"type": "string", "maxLength": 200})
+    return Parameter(name, description, {"type": "string", "minLength": 1, "maxLength": 200})
 
 
 def count(name: str, description: str, least: int, most: int) -> Parameter:
@@ -79,7 +78,7 @@ async def reply(request: AnyRequest, question: str) -> Response[bytes]:
         raise malformed(faults)
     as_csv = _wants_csv(request, query)
     query.pop("format", None)
-    outcome = await ledger_of(request).audit(question, query)
+    outcome = await ledger_of(request).audit(question, _in_utc(query, wanted))
     if outcome.is_problem:
         return answer(request, outcome)
     return _dressed(request, outcome, query, as_csv=as_csv)
@@ -133,10 +132,18 @@ def _outside(value: str, schema: dict[str, Any]) -> str | None:
 
 def _no_time(value: str, _: dict[str, Any]) -> str | None:
     try:
-        good = _RFC3339.fullmatch(value) and datetime.fromisoformat(value.upper())
+        instant_in(value.upper())
     except ValueError:
-        good = None
-    return None if good else "must be a time with its offset, such as 2026-09-14T12:00:00Z"
+        return "must be a time with its offset, such as 2026-09-14T12:00:00Z"
+    return None
+
+
+def _in_utc(query: dict[str, str], wanted: dict[str, dict[str, Any]]) -> dict[str, str]:
+    """The query with its times in UTC: PostgreSQL reads no offset of 16 hours or more."""
+    return {
+        name: instant_in(value.upper()).isoformat() if "format" in wanted[name] else value
+        for name, value in query.items()
+    }
 
 
 _CHECKS: dict[str, Callable[[str, dict[str, Any]], str | None]] = {

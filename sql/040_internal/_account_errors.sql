@@ -7,7 +7,7 @@ as $$
       from jsonb_object_keys(body - array['plan_id', 'parent_id', 'time_zone', 'cycle_anchor', 'status', 'max_open_holds', 'reason']) as f (name)
       union all
       values
-        ('account_id', preauth._value_error('id', to_jsonb(account_id))),
+        ('account_id', preauth._value_error('id', coalesce(to_jsonb(account_id), 'null'))),
         ('plan_id', case when body ->> 'plan_id' is not null then preauth._value_error('id', body -> 'plan_id') end),
         ('parent_id', case when body ->> 'parent_id' is not null then preauth._value_error('id', body -> 'parent_id') end),
         ('time_zone', case when body ->> 'time_zone' is not null and not preauth._is_time_zone(body -> 'time_zone') then 'must be an IANA time zone, such as Europe/Amsterdam' end),

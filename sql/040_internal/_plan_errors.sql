@@ -13,8 +13,8 @@ begin
   if body ->> 'unpriced' is not null and body -> 'unpriced' not in ('"refuse"', '"count_only"') then
     errors := errors || preauth._error('unpriced', 'must be refuse or count_only');
   end if;
-  if preauth._value_error('id', to_jsonb(plan_id)) is not null then
-    errors := errors || preauth._error('plan_id', preauth._value_error('id', to_jsonb(plan_id)));
+  if preauth._value_error('id', coalesce(to_jsonb(plan_id), 'null')) is not null then
+    errors := errors || preauth._error('plan_id', preauth._value_error('id', coalesce(to_jsonb(plan_id), 'null')));
   end if;
   if jsonb_typeof(body -> 'budgets') is distinct from 'array' or jsonb_array_length(body -> 'budgets') not between 1 and 32 then
     return errors || preauth._error('budgets', 'must be an array of 1 to 32 budgets');

@@ -8,7 +8,7 @@ as $$
       select coalesce(jsonb_agg(preauth._error(path || '.' || c.field, c.message) -> 0 order by c.field), '[]')
       from (
         select f.name, 'is not a field of a rate in ' || unit
-        from jsonb_object_keys(rate - array[preauth._rate_field(unit), 'per', 'required']) as f (name)
+        from jsonb_object_keys(jsonb_strip_nulls(rate) - array[preauth._rate_field(unit), 'per', 'required']) as f (name)
         union all
         values
           (preauth._rate_field(unit), case when preauth._is_amount(rate -> preauth._rate_field(unit)) is not true

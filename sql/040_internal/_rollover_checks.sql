@@ -12,7 +12,7 @@ as $$
     select 'rollover.max', 'must be a whole number from 0 to 9007199254740991'
     where jsonb_typeof(r.value) = 'object' and not coalesce(preauth._is_amount(r.value -> 'max'), false)
     union all
-    select 'rollover.overspend', 'must be true or false' where jsonb_typeof(r.value) = 'object' and jsonb_typeof(r.value -> 'overspend') <> 'boolean'
+    select 'rollover.overspend', 'must be true or false' where jsonb_typeof(r.value) = 'object' and jsonb_typeof(r.value -> 'overspend') not in ('boolean', 'null')
     union all
     select 'rollover', 'is only for windows that end: calendar, cycle or fixed'
     where jsonb_typeof(r.value) = 'object' and body -> 'window' ->> 'kind' in ('lifetime', 'rolling')

@@ -6,6 +6,6 @@ as $$
       when value ->> 'period' = 'week' then '{"week_start": "monday"}'
       when value ->> 'period' in ('quarter', 'year') then '{"year_start_month": 1}'
       else '{}'
-    end::jsonb || value
+    end::jsonb || jsonb_strip_nulls(value)
 $$;
 comment on function preauth._window_policy(jsonb) is 'A well-formed window policy with its defaults written out.';

@@ -13,7 +13,11 @@ begin
   end if;
   insert into preauth.api_key (key_id, name, role, account_id, key_hash, created_at)
   values ('key_' || replace(gen_random_uuid()::text, '-', ''), create_key.name, create_key.role, create_key.account_id, create_key.key_hash, preauth._now())
+  on conflict on constraint api_key_hash_once do nothing
   returning * into made;
+  if not found then
+    return preauth._answered(preauth._malformed(preauth._error('key_hash', 'is of another key')));
+  end if;
   perform preauth._log_change(actor, 'api_key', made.key_id, null, preauth._key_json(made), null);
   return preauth._answered(preauth._key_json(made));
 end

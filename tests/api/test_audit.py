@@ -125,3 +125,14 @@ async def test_what_is_not_there_is_a_404_in_json_even_for_csv(api: Api) -> None
     assert response.headers["content-type"].startswith("application/problem+json")
     assert_problem(response.json(), 404, "reservation_unknown")
     assert_problem((await api.get("/audit/why-denied?request_id=r0")).json(), 409, "not_denied")
+
+
+@pytest.mark.parametrize("offset", ["+15:59", "-21:54", "+23:59"])
+async def test_a_time_may_have_any_offset_of_rfc_3339(api: Api, offset: str) -> None:
+    assert await asked(api, "decisions", since=f"2026-01-01T00:00:00{offset}")
+    assert await asked(api, "decisions", until=f"2036-01-01T00:00:00.5{offset}")
+
+
+async def test_a_time_before_the_year_1_in_utc_is_a_400(api: Api) -> None:
+    response = await api.get("/audit/decisions", params={"since": "0001-01-01T00:00:00+12:00"})
+    assert_problem(response.json(), 400, "malformed")

@@ -154,6 +154,7 @@ async def test_what_is_answered_is_what_is_promised(api: Api) -> None:
         ("/price-tables", "get", "/price-tables?model=m", None),
         ("/price-tables/{price_table_id}", "get", "/price-tables/1", None),
         ("/price-tables/{price_table_id}", "get", "/price-tables/99", None),
+        ("/price-tables/{price_table_id}", "get", "/price-tables/seven", None),
         ("/price-tables", "post", "/price-tables", PRICED),
         ("/price-tables", "post", "/price-tables", {**PRICED, "model": "q"}),
         ("/accounts/{account_id}", "put", "/accounts/u", {}),
@@ -208,3 +209,44 @@ async def test_what_is_answered_is_what_is_promised(api: Api) -> None:
             raise AssertionError(
                 f"{method} {path}: {response.status_code} {response.text}"
             ) from error
+
+
+async def test_figures_that_corrections_took_below_nothing_are_as_promised(api: Api) -> None:
+    await api.grant("a")
+    await api.reserve("r", "a", 10)
+    credit = {"budget": "cap", "amount": -500, "reason": "goodwill", "idempotency_key": "k"}
+    corrected = await api.post("/accounts/a/adjustments", credit)
+    declared("/accounts/{account_id}/adjustments", "post", corrected)
+    settled = await api.post("/settle", {"request_id": "r", "amounts": {"tokens": 5}})
+    assert settled.json()["lines"][0]["settled"] == -495
+    declared("/settle", "post", settled)
+
+
+async def test_what_an_unlimited_window_counts_is_as_promised(api: Api) -> None:
+    await api.grant("a", None)
+    most = 2**53 - 1
+    for request_id in ("r", "s"):
+        await api.reserve(request_id, "a", most)
+    declared("/accounts/{account_id}/balance", "get", await api.get("/accounts/a/balance"))
+    declared(
+        "/settle",
+        "post",
+        await api.post("/settle", {"request_id": "r", "amounts": {"tokens": most}}),
+    )
+
+
+def test_what_an_audit_must_be_told_is_required() -> None:
+    required = {
+        (path, parameter["name"])
+        for path, method, operation in operations()
+        for parameter in operation["parameters"]
+        if parameter["in"] == "query" and parameter["required"]
+    }
+    assert required == {
+        ("/audit/timeline", "request_id"),
+        ("/audit/why-denied", "request_id"),
+        ("/audit/spend", "since"),
+        ("/audit/spend", "until"),
+        ("/audit/prices", "since"),
+        ("/audit/prices", "until"),
+    }

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import asyncpg
 import pytest
 
 from tests.support.money import DAY, tokens
@@ -156,3 +157,11 @@ async def test_a_kept_hold_is_unknown_before_any_sweep_and_can_be_released(ledge
     assert (await ledger.reservation("r1"))["state"] == "unknown"
     assert (await ledger.release("r1"))["state"] == "released"
     assert (await ledger.window("ann"))["reserved"] == 0
+
+
+@pytest.mark.parametrize("function", ["expire_due", "apply_due"])
+async def test_fewer_than_none_are_misuse(ledger, clock, function):
+    with pytest.raises(asyncpg.PostgresError) as caught:
+        await ledger.call(function, max_count=-1)
+    assert caught.value.sqlstate == "PA001"
+    assert await ledger.call(function, max_count=0) == 0

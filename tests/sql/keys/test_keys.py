@@ -79,3 +79,12 @@ async def test_a_malformed_key_is_refused_and_nothing_is_written(ledger, clock, 
 
 async def test_revoking_what_is_not_there_is_a_404(ledger, clock):
     assert (await ledger.call("revoke_key", key_id="nope"))["status"] == 404
+
+
+async def test_a_hash_of_another_key_is_refused_and_nothing_is_written(ledger, clock):
+    await create(ledger)
+    before = await ledger.contents()
+    reply = await create(ledger, role="audit")
+    assert_problem(reply, 400, "malformed")
+    assert reply["errors"] == [{"path": "key_hash", "message": "is of another key"}]
+    assert await ledger.contents() == before

@@ -276,3 +276,9 @@ async def test_a_body_that_is_no_object_is_malformed(ledger, clock, body):
 async def test_an_unknown_table_is_a_404(ledger, clock):
     reply = await ledger.call("price_table", price_table_id=7)
     assert_problem(reply, 404, "price_table_unknown")
+
+
+async def test_a_null_member_of_a_rate_is_as_if_left_out(ledger, clock):
+    rate = {"micro_usd": 1, "amount": None, "per": 1, "required": None}
+    reply = await ledger.call("publish_price_table", body={"model": "m", "rates": {"images": rate}})
+    assert reply["rates"]["images"] == {"micro_usd": 1, "per": 1, "required": False}

@@ -157,3 +157,9 @@ async def test_an_account_is_read_only_within_the_callers_subtree(ledger, clock)
     assert (await ledger.call("account", account_id="ann", within="org"))["account_id"] == "ann"
     reply = await ledger.call("account", account_id="rival", within="org")
     assert_problem(reply, 403, "forbidden")
+
+
+async def test_an_account_without_an_id_is_malformed(ledger, clock):
+    reply = await ledger.call("put_account", account_id=None, body={})
+    assert_problem(reply, 400, "malformed")
+    assert reply["errors"] == [{"path": "account_id", "message": "must be a string"}]

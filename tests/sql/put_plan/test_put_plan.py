@@ -106,7 +106,6 @@ BAD_BUDGETS = {
     "a rolling window with a period": budget("cap", window={**rolling(60, 6), "period": "day"}),
     "a cycle of a week": budget("cap", window=cycle("week")),
     "a cycle with a first month": budget("cap", window={**cycle("year"), "year_start_month": 2}),
-    "a period of null": budget("cap", window=cycle(None)),
     "a threshold of 0": budget("cap", thresholds=[0]),
     "a threshold of 1001": budget("cap", thresholds=[1001]),
     "a threshold twice": budget("cap", thresholds=[80, 80]),
@@ -169,3 +168,31 @@ async def test_malformed_plans_are_refused_and_nothing_is_written(ledger, clock,
 async def test_a_plan_id_is_an_id(ledger, clock):
     assert_problem(await ledger.put_plan("a b", budget("cap")), 400, "malformed")
     assert await ledger.count("plan") == 0
+
+
+async def test_a_plan_without_an_id_is_malformed(ledger, clock):
+    before = await ledger.contents()
+    reply = await ledger.call("put_plan", plan_id=None, body={"budgets": [budget("cap", 1)]})
+    assert_problem(reply, 400, "malformed")
+    assert reply["errors"] == [{"path": "plan_id", "message": "must be a string"}]
+    assert await ledger.contents() == before
+
+
+async def test_null_stands_for_an_optional_member_that_is_left_out(ledger, clock):
+    windows = [
+        {**MONTH, "week_start": None, "year_start_month": None},
+        {"kind": "cycle", "period": None},
+        {**calendar("week"), "week_start": None},
+        {**calendar("year"), "year_start_month": None},
+    ]
+    nulls = [budget(f"b{n}", 1, window=window) for n, window in enumerate(windows)]
+    await ledger.put_plan(
+        "nulls", *nulls, budget("r", 1, window=MONTH, rollover={"max": 1, "overspend": None})
+    )
+    bare = [
+        budget(f"b{n}", 1, window={k: v for k, v in window.items() if v is not None})
+        for n, window in enumerate(windows)
+    ]
+    await ledger.put_plan("bare", *bare, budget("r", 1, window=MONTH, rollover={"max": 1}))
+    as_read = [(await ledger.call("plan", plan_id=name))["budgets"] for name in ("nulls", "bare")]
+    assert as_read[0] == as_read[1]
