@@ -11,6 +11,8 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 WORKERS ?= auto
 SEQUENCES ?= 10000
+MINUTES ?= 60
+CAMPAIGN_ARGS ?=
 
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -66,6 +68,10 @@ test: install-dev $(VENV)/node.stamp ## run the tests
 nightly: install-dev ## the tests of windows with 10000 random sequences instead of a few hundred (SEQUENCES=n for another number)
 	@mkdir -p $(PYTEST_DEBUG_TEMPROOT)
 	@PREAUTH_TEST_SEQUENCES=$(SEQUENCES) $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 $(PYTEST_ARGS) tests/properties tests/sql/windows
+
+.PHONY: campaign
+campaign: install-dev ## kills, cuts and full load, every answer checked: make campaign [MINUTES=60] [CAMPAIGN_ARGS="--seed 2"]
+	@$(BIN)/python -m tests.e2e.campaign --minutes $(MINUTES) $(CAMPAIGN_ARGS)
 
 .PHONY: lint
 lint: install-dev ## ruff, mypy, import boundaries
