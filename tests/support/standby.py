@@ -23,7 +23,9 @@ class Standby:
     def __init__(
         self, primary: PostgresServer, directory: Path, options: Mapping[str, str], follows: int
     ) -> None:
-        self.server = PostgresServer(directory, options=options)
+        self.server = PostgresServer(
+            directory, os.environ.get("PREAUTH_TEST_PG_BIN") or None, options=options
+        )
         _copy(primary, self.server.home, follows)
         # It is ready, in the launcher's words, when it has been promoted.
         self._starting = threading.Thread(target=self._start)

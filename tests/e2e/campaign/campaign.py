@@ -60,8 +60,8 @@ class Campaign:
     @contextlib.asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
         """On a stage that is set, with plans and prices; at the end the whole ledger is looked at."""
-        await self.stage.open()
         try:
+            await self.stage.open()
             async with self._session() as session:
                 await prepare_plans(session)
             yield

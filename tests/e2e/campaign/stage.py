@@ -1,7 +1,7 @@
 """What the campaign is played on: PostgreSQL, the service, and a proxy on every way between."""
 
 import asyncio
-import contextlib
+import os
 import random
 import re
 from dataclasses import dataclass
@@ -43,11 +43,13 @@ class Stage:
     random: random.Random
 
     def __post_init__(self) -> None:
-        self.postgres = PostgresServer(self.directory / "data", options=OPTIONS)
+        self.postgres = PostgresServer(
+            self.directory / "data", os.environ.get("PREAUTH_TEST_PG_BIN") or None, options=OPTIONS
+        )
         self.front = Proxy("client - service", lambda: self.served.port, self.random)
         self.back = Proxy("service - PostgreSQL", lambda: self.postgres.port, self.random)
         self.side = Proxy("client - PostgreSQL", lambda: self.postgres.port, self.random)
-        self.served: Served
+        self.served: Served | None = None
 
     @property
     def proxies(self) -> list[Proxy]:
@@ -103,7 +105,7 @@ class Stage:
         return [int(child) for child in children if _serves_the_spender(child)]
 
     async def close(self) -> None:
-        with contextlib.suppress(AttributeError):  # it was never started
+        if self.served is not None:
             await asyncio.to_thread(self.served.end)
         for proxy in self.proxies:
             await proxy.close()

@@ -18,9 +18,9 @@ USD, TOKENS = 1_000_000, 1_000
 """What a request asks for on the average."""
 
 LIMITS: dict[str, dict[str, int]] = {
-    "user": {"usd_nano": 12 * USD, "tokens": 12 * TOKENS, "requests": 10**9},
-    "team": {"tokens": 50 * TOKENS},
-    "root": {"usd_nano": 160 * USD},
+    "user": {"usd_nano": 6 * USD, "tokens": 6 * TOKENS, "requests": 10**9},
+    "team": {"tokens": 24 * TOKENS},
+    "root": {"usd_nano": 80 * USD},
 }
 
 
