@@ -34,7 +34,7 @@ class Options:
     workers: int = 2
     seed: int = 1
     round_seconds: float = 40.0
-    pause_seconds: float = 2.0
+    pause_seconds: float = 4.0
     """Between two faults, on the average; 0: no faults."""
 
 
@@ -73,6 +73,8 @@ class Campaign:
     def _look_inside(self) -> None:
         for fault in recount.inside_the_database(self.stage.postgres.dsn):
             self.figures.mismatch("mismatches", fault)
+        for _ in range(self.stage.deadlocks()):
+            self.figures.mismatch("deadlocks", "PostgreSQL broke up a deadlock: see its log")
 
     @contextlib.asynccontextmanager
     async def _session(self) -> AsyncIterator[Session]:

@@ -51,6 +51,7 @@ class Client:
                     return await attempt(self.roads[self.random.randrange(100) < 15])
                 except NoAnswer as none:
                     self.log.figures.no_answers[none.why] += 1
+                    self.log.expect(not none.wrong, f"over SQL: {none.why}")
                     await asyncio.sleep(PAUSE_SECONDS * self.random.random())
 
     def _count(self, name: str, said: Said) -> None:

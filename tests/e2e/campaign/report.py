@@ -20,7 +20,7 @@ SUMMARY = (
     "windows recounted",
     "looks at windows",
 )
-VERDICTS = ("mismatches", "lost", "over-admissions", "not linearizable")
+VERDICTS = ("mismatches", "lost", "over-admissions", "not linearizable", "deadlocks")
 
 
 def report(figures: Figures, stage: Stage, seconds: float) -> Iterator[str]:

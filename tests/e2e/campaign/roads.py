@@ -18,11 +18,15 @@ Said = tuple[int, Json]
 
 
 class NoAnswer(Exception):  # noqa: N818
-    """The call may have been made or not: nobody said so. ``why`` is for the figures."""
+    """The call may have been made or not: nobody said so. ``why`` is for the figures.
 
-    def __init__(self, why: str) -> None:
+    ``wrong``: what was said instead is a fault of the ledger.
+    """
+
+    def __init__(self, why: str, *, wrong: bool = False) -> None:
         super().__init__(why)
         self.why = why
+        self.wrong = wrong
 
 
 class Road(Protocol):
@@ -153,12 +157,8 @@ async def _many(session: Session, name: str, bodies: list[Json]) -> list[Said]:
     return [(row.status, row.body) for row in await session.many(name, bodies)]
 
 
-def _no_answer(error: BaseException) -> BaseException:
-    """Lost, shutting down, starting up, too many clients, a statement's time over, a tie: no answer.
-
-    Everything else is a fault of the ledger.
-    """
-    state = getattr(error, "sqlstate", None) or ""
-    if isinstance(error, asyncpg.PostgresError) and state[:2] not in {"08", "53", "57", "25", "40"}:
-        return error
-    return NoAnswer(type(error).__name__)
+def _no_answer(error: BaseException) -> NoAnswer:
+    """Right only if lost, shutting down, starting up, too many clients, or out of time."""
+    state = getattr(error, "sqlstate", None)
+    wrong = state is not None and state[:2] not in {"08", "53", "57", "25"}
+    return NoAnswer(str(error) if wrong else type(error).__name__, wrong=wrong)

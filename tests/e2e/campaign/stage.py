@@ -92,6 +92,11 @@ class Stage:
         for proxy in self.proxies:
             proxy.weather = Weather()
 
+    def deadlocks(self) -> int:
+        """How many PostgreSQL has broken up: its own count does not outlive a crash, its log does."""
+        logs = self.postgres.home.root.glob("postgres.log*")
+        return sum(log.read_text(errors="replace").count("deadlock detected") for log in logs)
+
     async def raise_postgres(self) -> None:
         """Start it again: recovery is part of it."""
         await asyncio.to_thread(self.postgres.start, end_with_thread=False)

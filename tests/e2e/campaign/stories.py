@@ -31,9 +31,9 @@ class Storyteller:
         plot = self.random.randrange(100)
         if plot < 12:
             await self.charged()
-        elif plot < 20:
+        elif plot < 24:
             await self.together()
-        elif plot < 22:
+        elif plot < 26:
             await self.unheard_of()
         else:
             await self.reserved()
@@ -78,7 +78,8 @@ class Storyteller:
     async def together(self) -> None:
         """An array of reservations, then one of settlements."""
         bodies = [
-            {**self.asks(), "ttl_seconds": TTL_SECONDS} for _ in range(2 + self.random.randrange(7))
+            {**self.asks(), "ttl_seconds": TTL_SECONDS}
+            for _ in range(2 + self.random.randrange(12))
         ]
         holds = [h for h in await self.spender.reserve_many(bodies) if h.authorized]
         if not holds:
