@@ -12,6 +12,8 @@ BENCH_ARGS ?=
 WORKERS ?= auto
 SEQUENCES ?= 10000
 EXAMPLES ?= 100
+MINUTES ?= 60
+CAMPAIGN_ARGS ?=
 
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -92,6 +94,10 @@ DEBIAN_BIN ?= /usr/lib/postgresql/15/bin
 coverage-sql: install-dev ## statements and branches of the plpgsql functions; needs Debian's PostgreSQL with plpgsql_check
 	@mkdir -p $(PYTEST_DEBUG_TEMPROOT)
 	@PREAUTH_TEST_PG_BIN=$(DEBIAN_BIN) $(BIN)/python -m tests.support.profile -n $(WORKERS) --maxprocesses 8
+
+.PHONY: campaign
+campaign: install-dev ## kills, cuts and full load, every answer checked: make campaign [MINUTES=60] [CAMPAIGN_ARGS="--seed 2"]
+	@$(BIN)/python -m tests.e2e.campaign --minutes $(MINUTES) $(CAMPAIGN_ARGS)
 
 .PHONY: lint
 lint: install-dev ## ruff, mypy, import boundaries

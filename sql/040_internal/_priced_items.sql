@@ -8,7 +8,7 @@ begin
     if asks[n].body ?| array['max_usage', 'usage', 'alternatives'] and preauth._is_priced(asks[n].body) then
       items := items || n;
       for k in 0 .. preauth._last_option(asks[n].body) loop
-        if preauth._option_model(asks[n].body, k) <> all (models) then
+        if array_position(models, preauth._option_model(asks[n].body, k)) is null then
           models := models || preauth._option_model(asks[n].body, k);
         end if;
       end loop;
@@ -16,4 +16,4 @@ begin
   end loop;
 end
 $$;
-comment on function preauth._priced_items(preauth._ask[]) is 'The items of a batch that are to be priced, and the models that they name, each once.';
+comment on function preauth._priced_items(preauth._ask[]) is 'The items of a batch that are to be priced, and the models that they name, each once; null among them where an option names none.';

@@ -1,80 +1,88 @@
-"""Afterwards: is the ledger what its acknowledgements add up to?"""
+"""Afterwards: is the ledger what its acknowledgements add up to, and can the order be explained?"""
 
-import asyncio
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 
-import httpx
 import psycopg
 
-from tests.e2e.campaign.client import Answer, Client, Json, Log
+from tests.e2e.campaign.log import Json, Log, digest
+from tests.e2e.campaign.tree import Tree, Window
+from tests.histories.linearizability import check
+from tests.support.session import Session
 
-__all__ = ["expected_windows", "found_windows", "inside_the_database", "send_all_again"]
+__all__ = ["explain_histories", "inside_the_database", "recount_windows", "send_all_again"]
 
-Window = tuple[str, str]
-"""(account, unit)"""
-
-UNITS = ("usd_nano", "tokens", "requests")
-PARALLEL = 32
+TOGETHER = 200
+SINGLE = {"adjust"}
 
 
-async def send_all_again(client: Client, log: Log) -> int:
+async def send_all_again(session: Session, log: Log) -> None:
     """Send every acknowledged call once more: each must be found as it was acknowledged."""
-    gate = asyncio.Semaphore(PARALLEL)
-
-    async def again(call: str, body: Json, first: Answer) -> None:
-        async with gate:
-            response = await client.post(call, body)
-        if Answer.of(response) != first or not response.json().get("replayed"):
-            log.fault(f"acknowledged {call} {body} as {first}, now {response.text}")
-
-    calls = [(call, body, first) for (call, _), (body, first) in log.answers.items()]
-    await asyncio.gather(*(again(*call) for call in calls))
-    return len(calls)
+    by_call: dict[str, list[tuple[Json, bytes]]] = defaultdict(list)
+    for (call, _, _), sent in log.acknowledged.items():
+        by_call[call].append(sent)
+    for call, sent in by_call.items():
+        for at in range(0, len(sent), TOGETHER):
+            await _again(session, log, call, sent[at : at + TOGETHER])
 
 
-def expected_windows(log: Log) -> tuple[Counter[Window], Counter[Window]]:
-    """Settled and reserved of every account's window, from the acknowledgements alone."""
-    settled: Counter[Window] = Counter()
-    reserved: Counter[Window] = Counter()
-    for (call, request_id), (body, answer) in log.answers.items():
-        if answer.status != httpx.codes.OK or call not in {"reserve", "charge"}:
-            continue
-        counter, amounts = _where_it_is(log, call, request_id, body)
-        if counter is not None:
-            (settled if counter == "settled" else reserved).update(_windows(body, amounts))
-    return settled, reserved
+async def _again(session: Session, log: Log, call: str, sent: list[tuple[Json, bytes]]) -> None:
+    for (body, mark), (status, answer) in zip(
+        sent, await _say(session, call, [body for body, _ in sent]), strict=True
+    ):
+        log.figures.counts["acknowledged decisions checked"] += 1
+        if not answer.get("replayed"):
+            log.figures.mismatch("lost", f"{call} {body} was acknowledged, and is now {answer}")
+        elif digest((status, answer)) != mark:
+            log.figures.mismatch("mismatches", f"{call} {body} is now answered {status} {answer}")
 
 
-def _where_it_is(log: Log, call: str, request_id: str, body: Json) -> tuple[str | None, Json]:
-    """In which counter the money of an authorized id is now, and how much."""
-    if call == "charge":
-        return "settled", body["amounts"]
-    if ("settle", request_id) in log.answers:
-        return "settled", log.answers["settle", request_id][0]["amounts"]
-    if ("release", request_id) in log.answers:
-        return None, {}
-    return "reserved", body["amounts"]
+async def _say(session: Session, call: str, bodies: list[Json]) -> list[tuple[int, Json]]:
+    if call != "adjust":
+        return [(row.status, row.body) for row in await session.many(call, bodies)]
+    return [
+        (
+            200,
+            await session.call(
+                "adjust", account_id=body["account_id"], body=_without_account(body)
+            ),
+        )
+        for body in bodies
+    ]
 
 
-def _windows(body: Json, amounts: Json) -> Counter[Window]:
-    own = {(body["account_id"], unit): amount for unit, amount in amounts.items()}
-    root = {("root", unit): amount for unit, amount in amounts.items()}
-    return Counter({**own, **root, (body["account_id"], "requests"): 1, ("root", "requests"): 1})
+def _without_account(body: Json) -> Json:
+    return {name: value for name, value in body.items() if name != "account_id"}
 
 
-async def found_windows(http: httpx.AsyncClient, accounts: list[str], log: Log) -> Json:
-    """The windows as ``GET /accounts/{id}/balance`` shows them; none may exceed a hard limit."""
-    found: Json = {}
-    for account in accounts:
-        for window in (await http.get(f"/accounts/{account}/balance")).json()["windows"]:
-            if window["scope"] == account:
-                found[account, window["unit"]] = window
-                log.expect(
-                    window["settled"] + window["reserved"] <= window["limit"],
-                    f"over its limit: {window}",
-                )
+async def recount_windows(session: Session, log: Log, tree: Tree) -> dict[Window, int]:
+    """Compare each window with what was acknowledged; what each counts."""
+    found: dict[Window, int] = {}
+    for account in [tree.root, *tree.teams, *tree.users]:
+        for line in await session.windows(account):
+            if line["scope"] != account:
+                continue
+            window = (account, line["unit"])
+            found[window] = line["settled"] + line["reserved"]
+            wanted = (log.settled[window], log.reserved[window])
+            got = (line["settled"], line["reserved"])
+            log.expect(got == wanted, f"{window}: settled, reserved {got}, acknowledged {wanted}")
+            if found[window] > line["limit"]:
+                log.figures.mismatch("over-admissions", f"{line}")
+    log.figures.counts["windows recounted"] += len(found)
     return found
+
+
+def explain_histories(log: Log) -> None:
+    """Look for an order of each window's calls that explains every answer."""
+    for window, ops in log.histories.items():
+        verdict = check(ops, Tree.limit(window))
+        log.figures.counts["histories checked"] += 1
+        log.figures.counts["calls in histories"] += len(ops)
+        if verdict.undecided:
+            log.figures.counts["histories undecided"] += 1
+        if verdict.fault:
+            log.figures.mismatch("not linearizable", f"{window}: {verdict.fault}")
 
 
 def inside_the_database(url: str) -> Iterator[str]:

@@ -1,10 +1,13 @@
-"""What the clients do: lives of reservations, with replays and wrong turns."""
+"""What the clients do: lives of reservations, with repetitions, arrays and wrong turns."""
 
 import asyncio
 import random
 from dataclasses import dataclass
 
-from tests.e2e.campaign.client import Answer, Client, Json, Log
+from tests.e2e.campaign.log import Json
+from tests.e2e.campaign.spender import Hold, Spender
+from tests.e2e.campaign.tree import TOKENS, USD, amounts_of
+from tests.support.prices import MODEL
 
 __all__ = ["Storyteller"]
 
@@ -15,126 +18,169 @@ TTL_SECONDS = 86400  # nothing expires during a campaign: the recount knows no c
 class Storyteller:
     """One client's stories, drawn from its own random numbers."""
 
-    client: Client
+    spender: Spender
     name: str
-    accounts: list[str]
     random: random.Random
     told: int = 0
-
-    @property
-    def log(self) -> Log:
-        return self.client.log
 
     def chance(self, percent: int) -> bool:
         return self.random.randrange(100) < percent
 
     async def tell(self) -> None:
         """One story from beginning to end."""
+        plot = self.random.randrange(100)
+        if plot < 12:
+            await self.charged()
+        elif plot < 24:
+            await self.together()
+        elif plot < 26:
+            await self.unheard_of()
+        else:
+            await self.reserved()
+
+    def asks(self) -> Json:
+        """A new request: told in amounts or by usage of a model, or with alternatives."""
         self.told += 1
         body: Json = {
             "request_id": f"{self.name}-{self.told}",
-            "account_id": self.random.choice(self.accounts),
-            "amounts": {
-                "usd_nano": self.random.randrange(1, 2_000_000),
-                "tokens": self.random.randrange(1, 2_000),
-            },
+            "account_id": self.random.choice(self.spender.tree.users),
         }
-        if self.chance(10):
-            await self.charged(body)
-        elif self.chance(3):
-            await self.unheard_of(body)
-        else:
-            await self.reserved(body)
+        kind = self.random.randrange(10)
+        if kind < 7:
+            return {**body, **self._amounts(2)}
+        priced = {"model": MODEL, "max_usage": self._usage(300, 80)}
+        if kind < 9:
+            return {**body, **priced}
+        cheaper = {"model": MODEL, "max_usage": self._usage(60, 15)}
+        return {**body, **self._amounts(6), "alternatives": [cheaper, self._amounts(0.5)]}
 
-    async def charged(self, body: Json) -> None:
-        await self.client.call("charge", body)
-        if self.chance(40):
-            await self.client.call("charge", body)
-
-    async def unheard_of(self, body: Json) -> None:
-        """A settlement of what was never reserved."""
-        answer = await self.client.call("settle", _settlement(body), remember=False)
-        self.log.expect(answer.status == 404, f"settled what was never reserved: {answer}")
-
-    async def reserved(self, body: Json) -> None:
-        answer = await self._twice_at_once_or_once({**body, "ttl_seconds": TTL_SECONDS})
-        if self.chance(10):
-            await self.other_body(body)
-        if answer.status == 200:
-            await self.authorized(body)
-        elif self.chance(30):
-            await self.settled_though_denied(body)
-
-    async def _twice_at_once_or_once(self, body: Json) -> Answer:
-        if self.chance(15):
-            first, _ = await asyncio.gather(
-                self.client.call("reserve", body), self.client.call("reserve", body)
-            )
-            return first
-        answer = await self.client.call("reserve", body)
-        if self.chance(25):
-            await self.client.call("reserve", body)
-        return answer
-
-    async def other_body(self, body: Json) -> None:
-        """The same id for another amount."""
-        other = {**body, "amounts": {"usd_nano": 1, "tokens": 1}, "ttl_seconds": 1}
-        answer = await self.client.call("reserve", other, remember=False)
-        self.log.expect(answer.status == 409, f"another body under a used id: {answer}")
-
-    async def settled_though_denied(self, body: Json) -> None:
-        answer = await self.client.call("settle", _settlement(body), remember=False)
-        self.log.expect(answer.status == 409, f"a denied reservation was settled: {answer}")
-
-    async def authorized(self, body: Json) -> None:
-        """Most are settled, some released, some exceed their hold, some are left open."""
-        ending = self.random.randrange(100)
-        if ending < 65:
-            await self.settled(body)
-        elif ending < 85:
-            await self.released(body)
-        elif ending < 95:
-            await self.exceeded(body)
-
-    async def settled(self, body: Json) -> None:
-        usage = _settlement(body, self.random.random())
-        answer = await self.client.call("settle", usage)
-        self.log.expect(answer.status == 200, f"{usage} was answered {answer}")
-        if self.chance(30):
-            await self.client.call("settle", usage)
-        if self.chance(20):
-            other = {
-                **usage,
-                "amounts": {"usd_nano": usage["amounts"]["usd_nano"] + 1, "tokens": 0},
+    def _amounts(self, most: float) -> Json:
+        return {
+            "amounts": {
+                "usd_nano": self.random.randrange(1, int(most * USD)),
+                "tokens": self.random.randrange(1, int(most * TOKENS)),
             }
-            wrong = await self.client.call("settle", other, remember=False)
-            self.log.expect(wrong.status == 409, f"settled again with other usage: {wrong}")
+        }
+
+    def _usage(self, inputs: int, outputs: int) -> Json:
+        return {
+            "input_tokens": self.random.randrange(1, inputs),
+            "output_tokens": self.random.randrange(1, outputs),
+        }
+
+    async def charged(self) -> None:
+        body = self.asks()
+        body.pop("alternatives", None)
+        await self.spender.reserve(body, "charge")
+        if self.chance(30):
+            await self.spender.reserve(body, "charge")
+
+    async def together(self) -> None:
+        """An array of reservations, then one of settlements."""
+        bodies = [
+            {**self.asks(), "ttl_seconds": TTL_SECONDS}
+            for _ in range(2 + self.random.randrange(12))
+        ]
+        holds = [h for h in await self.spender.reserve_many(bodies) if h.authorized]
+        if not holds:
+            return
+        usages = [self._usage_of(hold) for hold in holds]
+        answers = await self.spender.client.call_many("settle", usages)
+        for hold, usage, answer in zip(holds, usages, answers, strict=True):
+            self.spender.ended("settle", hold, usage, *answer)
+
+    async def unheard_of(self) -> None:
+        """A settlement of what was never reserved."""
+        body = self.asks()
+        usage = {"amounts": {"usd_nano": 1, "tokens": 1}}
+        name = {"request_id": body["request_id"], "account_id": body["account_id"]}
+        await self.spender.refused("settle", {**name, **usage}, 404)
+
+    async def reserved(self) -> None:
+        hold = await self._once_or_more({**self.asks(), "ttl_seconds": TTL_SECONDS})
+        if self.chance(6):
+            other = {**hold.name, "amounts": {"usd_nano": 1, "tokens": 1}, "ttl_seconds": 1}
+            await self.spender.refused("reserve", other, 409)
+        if hold.authorized:
+            await self.authorized(hold)
+        elif self.chance(15):
+            settlement = {**hold.name, "amounts": {"usd_nano": 1, "tokens": 1}}
+            await self.spender.refused("settle", settlement, 409)
+
+    async def _once_or_more(self, body: Json) -> Hold:
+        if self.chance(8):
+            hold, again = await asyncio.gather(
+                self.spender.reserve(body), self.spender.reserve(body)
+            )
+            assert hold.authorized == again.authorized, body
+            return hold
+        hold = await self.spender.reserve(body)
         if self.chance(10):
-            wrong = await self.client.call("release", _release(body), remember=False)
-            self.log.expect(wrong.status == 409, f"released what was settled: {wrong}")
+            await self.spender.reserve(body)
+        return hold
 
-    async def released(self, body: Json) -> None:
-        answer = await self.client.call("release", _release(body))
-        self.log.expect(answer.status == 200, f"{body} was not released: {answer}")
-        if self.chance(40):
-            await self.client.call("release", _release(body))
+    async def authorized(self, hold: Hold) -> None:
+        """Most are settled; some come back, exceed their hold, wait for a person, stay open."""
+        ending = self.random.randrange(100)
+        if ending < 12:
+            await self.spender.done("extend", {**hold.name, "ttl_seconds": TTL_SECONDS})
+        elif ending < 20:
+            await self.spender.done("cancel", hold.name)
+        if ending < 66:
+            await self.settled(hold)
+        elif ending < 82:
+            await self.released(hold)
+        elif ending < 88:
+            await self.exceeded(hold)
+        elif ending < 94:
+            await self.unknown(hold)
 
-    async def exceeded(self, body: Json) -> None:
-        """Usage above the hold, where the budgets reject it: the hold must stay."""
-        above = {unit: amount + 1 for unit, amount in body["amounts"].items()}
-        usage = {**_settlement(body), "amounts": above}
-        answer = await self.client.call("settle", usage, remember=False)
-        self.log.expect(answer.status == 409, f"settled above the hold: {answer}")
+    def _usage_of(self, hold: Hold) -> Json:
+        """Less than the hold, told as the request was: in amounts or as usage."""
+        part = self.random.random()
+        if "max_usage" in hold.body:
+            bounds = hold.body["max_usage"]
+            return {**hold.name, "usage": {name: int(most * part) for name, most in bounds.items()}}
+        held = {unit: amount for unit, amount in hold.amounts.items() if unit != "requests"}
+        return {**hold.name, "amounts": {unit: int(amount * part) for unit, amount in held.items()}}
 
+    async def settled(self, hold: Hold) -> None:
+        usage = self._usage_of(hold)
+        await self.spender.end("settle", hold, usage)
+        if self.chance(15):
+            await self.spender.end("settle", hold, usage)
+        if self.chance(8):
+            other = {
+                unit: amount + 1 for unit, amount in amounts_of(usage).items() if unit != "requests"
+            }
+            await self.spender.refused("settle", {**hold.name, "amounts": other}, 409)
+        if self.chance(4):
+            await self.spender.refused("release", {**hold.name, "reason": "too late"}, 409)
 
-def _settlement(body: Json, part: float = 1.0) -> Json:
-    amounts = {unit: int(amount * part) for unit, amount in body["amounts"].items()}
-    return {"request_id": body["request_id"], "account_id": body["account_id"], "amounts": amounts}
+    async def released(self, hold: Hold) -> None:
+        body = {**hold.name, "reason": "the campaign changed its mind"}
+        await self.spender.end("release", hold, body)
+        if self.chance(25):
+            await self.spender.end("release", hold, body)
 
+    async def exceeded(self, hold: Hold) -> None:
+        """Usage above the hold, where the budgets reject it: the hold stays until it is resolved."""
+        above = {u: amount + 1 for u, amount in hold.amounts.items() if u != "requests"}
+        await self.spender.refused("settle", {**hold.name, "amounts": above}, 409)
+        if self.chance(70):
+            await self.resolved(hold)
 
-def _release(body: Json) -> Json:
-    return {
-        "request_id": body["request_id"],
-        "account_id": body["account_id"],
-        "reason": "the campaign changed its mind",
-    }
+    async def unknown(self, hold: Hold) -> None:
+        answer = await self.spender.done("settle", {**hold.name, "outcome": "unknown"})
+        self.spender.log.expect(answer.get("state") == "unknown", f"{hold.body}: {answer}")
+        await self.resolved(hold)
+
+    async def resolved(self, hold: Hold) -> None:
+        """A person decides."""
+        if self.chance(50):
+            body = {**hold.name, "action": "release", "reason": "no work was done"}
+            await self.spender.end("resolve", hold, body)
+        else:
+            usage = self._usage_of(hold)
+            body = {**usage, "action": "settle", "reason": "the invoice says so"}
+            await self.spender.end("resolve", hold, body)

@@ -87,6 +87,39 @@ async def test_what_comes_before_is_locked_and_what_comes_after_is_free(tree, ca
     assert not isinstance(reply, dict) or "status" not in reply, reply
 
 
+MIXED = {
+    "settle and release": ("resolve", [200, 200], [
+        {"request_id": "r1", "action": "settle", "amounts": tokens(1), "reason": "seen"},
+        {"request_id": "r2", "action": "release", "reason": "seen"},
+    ]),
+    "expire and settle": ("settle", [409, 200], [
+        {"request_id": "due", "amounts": tokens(1)},
+        {"request_id": "r2", "amounts": tokens(1)},
+    ]),
+}  # fmt: skip
+"""Batches that close lines in two steps, and what their items are answered."""
+
+
+@pytest.mark.parametrize("batch", MIXED)
+async def test_a_batch_in_two_steps_has_locked_no_parent_while_it_waits_for_a_child(
+    tree, clock, batch
+):
+    call, statuses, items = MIXED[batch]
+    await tree.put_account("bob", parent_id="team")
+    await tree.grant("bob", 10**6)
+    await tree.grant("ann", 10**6, "first", on_expiry="charge")
+    await tree.reserve("due", "ann", tokens(10), ttl_seconds=5)
+    await tree.reserve("r2", "bob", tokens(10), ttl_seconds=60)
+    clock.advance(seconds=5)
+    parked, waiter, watcher = await tree.sessions(3)
+    async with parked.connection.transaction():
+        await parked.connection.fetch(ROW, "bob", "cap")
+        waiting = asyncio.create_task(waiter.many(call, items))
+        await until(lambda: waits_for(watcher, waiter, parked), f"{batch} waits for bob's window")
+        assert [await locked(watcher, window) for window in ORDER[2:]] == [False, False]
+    assert [row.status for row in await waiting] == statuses
+
+
 async def test_those_who_wait_are_served_one_after_the_other_without_deadlock(tree):
     parked, *waiters = await tree.sessions(9)
     transaction = parked.connection.transaction()

@@ -239,6 +239,19 @@ async def test_priced_and_told_items_of_a_batch_keep_their_places(ledger, clock,
     ]
 
 
+async def test_an_option_without_a_model_takes_the_price_from_nobody(ledger, clock, rich):
+    """Its own alternatives are priced, and so are its neighbours in the batch."""
+    told = {"request_id": "told", "account_id": "ann", "amounts": usd(2**52)}
+    priced = {"model": MODEL, "max_usage": BOUNDS}
+    items = [
+        {**told, "alternatives": [priced, {"amounts": usd(1)}]},
+        {"request_id": "neighbour", "account_id": "ann", **priced},
+    ]
+    first, second = await ledger.many("reserve", items)
+    assert (first.status, second.status) == (200, 200), (first, second)
+    assert first.body["chosen_alternative"] == 0
+
+
 async def test_where_no_budget_counts_money_no_price_is_needed(ledger, clock):
     await ledger.grant("ann", 2000)
     reply = await ask(ledger, "r1", "ann", BOUNDS, model="nobody/knows-it")
