@@ -61,8 +61,8 @@ begin
           lines := lines || row(n, k, places[k], wanted[k],
             slots[places[k]].limit_amount - slots[places[k]].settled - reserved[places[k]] - wanted[k])::preauth._line;
           reserved[places[k]] := reserved[places[k]] + wanted[k];
-          if ruling.on_expiry is distinct from route.expiries[k] then
-            ruling.on_expiry := preauth._stricter_expiry(ruling.on_expiry, route.expiries[k]);
+          if ruling.on_expiry is distinct from slots[places[k]].on_expiry then
+            ruling.on_expiry := preauth._stricter_expiry(ruling.on_expiry, slots[places[k]].on_expiry);
           end if;
         end loop;
       end if;
