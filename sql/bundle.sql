@@ -68,10 +68,12 @@ create type preauth._route as (
   window_ids bigint[],
   units text[],
   hard boolean[],
-  models text[]
+  models text[],
+  budgets text[],
+  expiries text[]
 );
 comment on type preauth._route is
-  'The budget windows that a spend of one account on one model must fit, in the order of checking; models: the model each counts, null for all. suspended: the suspended account on the path, if any.';
+  'The budget windows that a spend of one account on one model must fit, in the order of checking; models: the model each counts, null for all; budgets, expiries: the name and on_expiry of each budget. suspended: the suspended account on the path, if any.';
 
 create type preauth._slot as (
   window_id bigint,
@@ -89,7 +91,7 @@ create type preauth._slot as (
   trails interval
 );
 comment on type preauth._slot is
-  'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; preauth._most_counted() where nothing else bounds it); next_capacity: the same of the next window. trails: the whole period of a rolling window; null for others.';
+  'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; preauth._most_counted() where nothing else bounds it); next_capacity: the same of the next window, null until a denial asks (preauth._with_next_capacities). trails: the whole period of a rolling window; null for others.';
 
 create type preauth._line as (
   n integer,
@@ -108,6 +110,12 @@ create type preauth._lapse as (
 );
 comment on type preauth._lapse is
   'A step of what a slot gets back as its leases lapse and its slices age out: freed by then in all. is_last: more leases may follow that were not looked at.';
+
+create type preauth._step as (
+  steps_at timestamptz,
+  taken bigint
+);
+comment on type preauth._step is 'What is taken of a window from an instant on, in its unit.';
 
 create type preauth._ruling as (
   n integer,
@@ -457,6 +465,8 @@ create table preauth.route (
   units text[] not null,
   hard boolean[] not null,
   models text[] not null,
+  budgets text[] not null,
+  expiries text[] not null,
   constraint route_pkey primary key (account_id)
 );
 alter table preauth.route enable row level security;
@@ -471,6 +481,8 @@ comment on column preauth.route.window_ids is 'Current windows in the order of c
 comment on column preauth.route.units is 'The unit of each budget.';
 comment on column preauth.route.hard is 'Whether each budget is hard.';
 comment on column preauth.route.models is 'The model each budget counts; null: all.';
+comment on column preauth.route.budgets is 'The name of each budget.';
+comment on column preauth.route.expiries is 'The on_expiry of each budget: keep, release or charge.';
 
 -- 030_tables/050_reservation.sql
 create table preauth.reservation (
@@ -497,10 +509,11 @@ create table preauth.reservation (
   constraint reservation_denial_is_denied check ((denial is not null) = (state = 'denied')),
   constraint reservation_settled_says_what check (state <> 'settled' or closure is not null)
 );
-create index reservation_due on preauth.reservation (expires_at) where state in ('authorized', 'cancellation_requested');
--- An expression, so that no look-up by account_id and request_id, planned while the table was small, can take this index for its primary key.
-create index reservation_of_account on preauth.reservation ((account_id || ''), created_at);
-create index reservation_by_time on preauth.reservation (created_at);
+-- A settlement moves its row: each index gets the same key once more. Folding such keys together costs more than the room it saves.
+create index reservation_due on preauth.reservation (expires_at) with (deduplicate_items = off) where state in ('authorized', 'cancellation_requested');
+-- Another collation, so that no look-up by account_id and request_id, planned while the table was small, can take this index for its primary key.
+create index reservation_of_account on preauth.reservation (account_id collate "C", created_at) with (deduplicate_items = off);
+create index reservation_by_time on preauth.reservation (created_at) with (deduplicate_items = off);
 create index reservation_stuck on preauth.reservation (created_at) where state in ('unknown', 'overage_review');
 alter table preauth.reservation enable row level security;
 comment on table preauth.reservation is 'Every decision, authorized or denied, keyed by (request_id, account_id). The row itself is the first event of its timeline.';
@@ -576,7 +589,8 @@ create table preauth.usage_event (
   constraint usage_event_window_of_adjustments check ((window_id is not null) = (kind in ('adjustment', 'limit_changed')))
 );
 create index usage_event_window on preauth.usage_event (window_id) where window_id is not null;
-create index usage_event_by_time on preauth.usage_event (occurred_at);
+-- Rows lie in the order of time, for none is ever changed: a summary of each stretch finds them, and costs a settlement nothing.
+create index usage_event_by_time on preauth.usage_event using brin (occurred_at) with (autosummarize = on);
 create index usage_event_noted on preauth.usage_event (occurred_at, event_id) where kind not in ('settlement', 'charge') or overage is not null;
 alter table preauth.usage_event enable row level security;
 comment on table preauth.usage_event is 'Append-only record of spend and of corrections to windows.';
@@ -791,10 +805,15 @@ create table preauth.outbox (
   occurrence integer not null,
   body jsonb not null,
   created_at timestamptz not null,
+  attempts integer not null default 0,
+  next_attempt_at timestamptz not null,
+  delivered_at timestamptz,
   constraint outbox_pkey primary key (message_id, account_id),
   constraint outbox_told_once unique (window_id, threshold, occurrence, account_id),
-  constraint outbox_topic_known check (topic in ('threshold_reached'))
+  constraint outbox_topic_known check (topic in ('threshold_reached')),
+  constraint outbox_attempts_range check (attempts >= 0)
 );
+create index outbox_undelivered on preauth.outbox (next_attempt_at) where delivered_at is null;
 alter table preauth.outbox enable row level security;
 comment on table preauth.outbox is 'What others are to be told, written in the transaction that made it so.';
 comment on column preauth.outbox.message_id is 'Order of writing.';
@@ -805,6 +824,9 @@ comment on column preauth.outbox.threshold is 'The percentage.';
 comment on column preauth.outbox.occurrence is '1; a rolling window, which never ends, counts on: once in each of its periods.';
 comment on column preauth.outbox.body is 'The message: account, budget, unit, window, threshold, and the figures that reached it.';
 comment on column preauth.outbox.created_at is 'When.';
+comment on column preauth.outbox.attempts is 'How often a delivery was begun.';
+comment on column preauth.outbox.next_attempt_at is 'From when on it may be taken for a delivery: put off whenever one begins, so that one that is never confirmed is made again.';
+comment on column preauth.outbox.delivered_at is 'When the receiver had it; null: not yet.';
 
 -- 040_internal/_account_conflicts.sql
 create function preauth._account_conflicts(account_id text, body jsonb) returns jsonb
@@ -846,7 +868,7 @@ as $$
       from jsonb_object_keys(body - array['plan_id', 'parent_id', 'time_zone', 'cycle_anchor', 'status', 'max_open_holds', 'reason']) as f (name)
       union all
       values
-        ('account_id', preauth._value_error('id', to_jsonb(account_id))),
+        ('account_id', preauth._value_error('id', coalesce(to_jsonb(account_id), 'null'))),
         ('plan_id', case when body ->> 'plan_id' is not null then preauth._value_error('id', body -> 'plan_id') end),
         ('parent_id', case when body ->> 'parent_id' is not null then preauth._value_error('id', body -> 'parent_id') end),
         ('time_zone', case when body ->> 'time_zone' is not null and not preauth._is_time_zone(body -> 'time_zone') then 'must be an IANA time zone, such as Europe/Amsterdam' end),
@@ -1353,6 +1375,31 @@ as $$
 $$;
 comment on function preauth._are_plain_counts(text, jsonb) is 'Whether the max_usage or usage of an item, and its amounts if it has any, are certainly well-formed and in place.';
 
+-- 040_internal/_are_plain_options.sql
+create function preauth._are_plain_options(call text, options jsonb) returns boolean
+language plpgsql stable
+as $$
+begin
+  if options - preauth._known_fields(call) <> '{}' or jsonb_strip_nulls(options - preauth._plain_fields(call)) <> '{}' then
+    return false;
+  end if;
+  if options ->> 'model' is not null and not preauth._is_plain_id(options -> 'model')
+      or options ->> 'session_id' is not null and not preauth._is_plain_id(options -> 'session_id') then
+    return false;
+  end if;
+  if (call = 'extend' or options ->> 'ttl_seconds' is not null) and not coalesce(preauth._is_amount(options -> 'ttl_seconds')
+      and (options ->> 'ttl_seconds')::bigint between 1 and 86400, false) then
+    return false;
+  end if;
+  if options ->> 'provider_request_id' is not null and not preauth._is_line(options -> 'provider_request_id', 256) then
+    return false;
+  end if;
+  return call <> 'resolve' and (call <> 'release' or coalesce(preauth._is_line(options -> 'reason', 256), false));
+end
+$$;
+comment on function preauth._are_plain_options(text, jsonb) is
+  'Whether what an item of a call says beside its key and amounts is certainly known to the call and well-formed. Usage and max_usage have been looked at (preauth._are_plain_counts).';
+
 -- 040_internal/_are_thresholds.sql
 create function preauth._are_thresholds(value jsonb) returns boolean
 language sql stable
@@ -1364,6 +1411,19 @@ as $$
   else false end
 $$;
 comment on function preauth._are_thresholds(jsonb) is 'Whether the value is a list of up to 16 different whole percentages from 1 to 1000.';
+
+-- 040_internal/_as_aged.sql
+create function preauth._as_aged(slots preauth._slot[], slot_ids bigint[]) returns preauth._slot[]
+language plpgsql stable
+as $$
+begin
+  for k in 1 .. cardinality(slots) loop
+    slots[k].settled := (select w.settled from preauth.budget_window as w where w.window_id = slot_ids[k]);
+  end loop;
+  return slots;
+end
+$$;
+comment on function preauth._as_aged(preauth._slot[], bigint[]) is 'Slots with what is settled on their windows after these were aged.';
 
 -- 040_internal/_as_closed.sql
 create function preauth._as_closed(line preauth.hold_line, closing preauth._closing, tally preauth._tally, late boolean) returns preauth._closed
@@ -1382,10 +1442,13 @@ create function preauth._ask_fits_at(
 language plpgsql stable
 as $$
 declare
-  route preauth._route;
+  route preauth._route := routes[route_no];
   places integer[];
   fits_at timestamptz;
 begin
+  if preauth._may_turn(route) then
+    return preauth._ask_foreseen_at(ask, quotes, first_quote, route.path, slots, slot_ids, reserved, lapses, at);
+  end if;
   for option_no in 0 .. preauth._last_option(ask.body) loop
     route := routes[route_no + option_no];
     places := preauth._places(route, slot_ids, ask.call);
@@ -1397,6 +1460,20 @@ end
 $$;
 comment on function preauth._ask_fits_at(preauth._ask, preauth._quote[], integer, preauth._route[], integer, preauth._slot[], bigint[], bigint[], preauth._lapse[], timestamptz) is
   'The earliest instant at which a request or one of its alternatives fits if nothing else is spent; null if never.';
+
+-- 040_internal/_ask_foreseen_at.sql
+create function preauth._ask_foreseen_at(
+  ask preauth._ask, quotes preauth._quote[], first_quote integer, path text[], slots preauth._slot[], slot_ids bigint[],
+  reserved bigint[], lapses preauth._lapse[], at timestamptz) returns timestamptz
+language sql stable
+as $$
+  select min(preauth._option_foreseen_at(
+    path, preauth._option_model(ask.body, o.option_no), preauth._asked_amounts(ask.body, o.option_no, quotes, first_quote), ask.call,
+    slots, slot_ids, reserved, lapses, at))
+  from generate_series(0, preauth._last_option(ask.body)) as o (option_no)
+$$;
+comment on function preauth._ask_foreseen_at(preauth._ask, preauth._quote[], integer, text[], preauth._slot[], bigint[], bigint[], preauth._lapse[], timestamptz) is
+  'As preauth._ask_fits_at where more than windows, leases and slices may turn by time alone (preauth._may_turn).';
 
 -- 040_internal/_asked_about.sql
 create function preauth._asked_about(request_id text, account_id text, out held preauth.reservation[], out problem jsonb)
@@ -1434,19 +1511,34 @@ declare
   asks preauth._ask[] := array[]::preauth._ask[];
   item jsonb;
   errors jsonb;
+  body jsonb;
+  caller text;
 begin
   if jsonb_typeof(items) is distinct from 'array' or jsonb_array_length(items) not between 1 and 512 then
     perform preauth._raise('PA001', 'items must be a JSON array of 1 to 512 items');
   end if;
+  if actors is null or array_position(actors, null) is not null or cardinality(actors) < jsonb_array_length(items) then
+    caller := preauth._caller();
+  end if;
   for n in 1 .. jsonb_array_length(items) loop
     item := items -> (n - 1);
-    errors := case when preauth._is_plain(call, item) then null else preauth._shape_errors(call, item) end;
-    asks[n] := row(n, call, item ->> 'request_id', item ->> 'account_id',
-      case when errors is null then preauth._normal_body(call, item) end,
-      coalesce(actors[n], preauth._caller()), within[n],
-      errors is null and coalesce((item ->> 'dry_run')::boolean, false), false, errors)::preauth._ask;
+    errors := null;
+    if not preauth._is_plain(call, item) then
+      errors := preauth._shape_errors(call, item);
+    end if;
+    body := null;
+    if errors is null then
+      body := preauth._normal_body(call, item);
+    end if;
+    asks[n] := row(n, call, item ->> 'request_id', item ->> 'account_id', body, coalesce(actors[n], caller), within[n], false, false, errors)::preauth._ask;
+    if item ? 'dry_run' and errors is null then
+      asks[n].dry_run := coalesce((item ->> 'dry_run')::boolean, false);
+    end if;
   end loop;
-  return preauth._with_twins(asks);
+  if cardinality(asks) > 1 then
+    return preauth._with_twins(asks);
+  end if;
+  return asks;
 end
 $$;
 comment on function preauth._asks(text, jsonb, text[], text[]) is
@@ -1512,9 +1604,9 @@ begin
     w.reserved := 0;
     w.time_zone := zone;
     select b.window_key, b.starts_at, b.ends_at into w.window_key, w.starts_at, w.ends_at
-    from preauth._next_window(scope, counter_id, budget.window_policy, zone, at) as b;
+    from preauth._next_window(scope, budget, zone, at) as b;
     select o.limit_amount, o.settled into w.limit_amount, w.settled
-    from preauth._opening(scope, counter_id, budget, zone, w.starts_at, w.ends_at, at) as o;
+    from preauth._opening(scope, budget, zone, w.starts_at, w.ends_at, at) as o;
     if budget.window_policy ->> 'kind' = 'fixed' then
       w.window_key := null;
       w.starts_at := null;
@@ -1560,6 +1652,16 @@ $$;
 comment on function preauth._begin_change(text[], text[], text[], text) is
   'Locks accounts, the budgets that apply to them or are about to, and their windows, in the one order, for a change; then writes down what time has changed of their plans. plan_ids: plans they may change to; names: of budgets they may get, and window_key of a window of theirs that is to be corrected. The instant from which all is locked.';
 
+-- 040_internal/_begins_anew.sql
+create function preauth._begins_anew(w preauth.budget_window, budget preauth.budget) returns boolean
+language sql stable
+as $$
+  select budget.window_policy ->> 'kind' = 'fixed'
+    or budget.rollover is not null and (preauth._window_before(w.account_id, budget, w.starts_at)).window_id is not null
+$$;
+comment on function preauth._begins_anew(preauth.budget_window, preauth.budget) is
+  'Whether it matters when a window on which nothing was held yet begins: a fixed one, or one into which something rolls over.';
+
 -- 040_internal/_budget_at.sql
 create function preauth._budget_at(w preauth.budget_window, at timestamptz) returns preauth.budget
 language plpgsql stable
@@ -1572,7 +1674,9 @@ begin
   select b.* into following
   from preauth.account as a
   join preauth.budget as b on b.owner = 'plan:' || a.next_plan_id and b.name = budget.name and b.retired_at is null
-  where a.account_id = w.account_id and a.plan_changes_at <= at and budget.plan_id is not null and preauth._counts_alike(b, budget);
+  where a.account_id = w.account_id and a.plan_changes_at <= at and w.starts_at <= a.plan_changes_at and w.ends_at > a.plan_changes_at
+    and (budget.plan_id is not null or budget.retired_at is not null) and preauth._counts_alike(b, budget)
+    and not exists (select from preauth.budget as own where own.owner = 'account:' || a.account_id and own.name = b.name and own.retired_at is null);
   return case when following.budget_id is not null then following else budget end;
 end
 $$;
@@ -1622,7 +1726,7 @@ begin
   select jsonb_agg(preauth._error(prefix || c.field, c.message) -> 0 order by c.place, c.field) into errors
   from preauth._budget_checks(body) as c
   where c.message is not null;
-  return coalesce(errors, '[]') || case when body ? 'window' then coalesce(preauth._window_errors(prefix || 'window', body -> 'window'), '[]') else '[]' end;
+  return coalesce(errors, '[]') || case when body ? 'window' then coalesce(preauth._window_errors(prefix || 'window', jsonb_strip_nulls(body -> 'window')), '[]') else '[]' end;
 end
 $$;
 comment on function preauth._budget_errors(text, jsonb) is 'What is wrong with a budget, as [{path, message}]; [] when nothing is.';
@@ -1652,16 +1756,15 @@ $$;
 comment on function preauth._budget_row(text, text, jsonb) is 'The row that a well-formed budget asks for, with its defaults written out: all but its id and its times.';
 
 -- 040_internal/_budgets_of.sql
--- Where a plan has changed by time alone and nobody has written that down yet, the new plan's budgets count on the windows of the old plan's
--- that are alike.
+-- Where a plan has changed by time alone and nobody has written that down yet, the new plan's budgets count on the windows that they will
+-- have taken up then, until these end.
 create function preauth._budgets_of(path text[], at timestamptz)
 returns table (step bigint, scope text, depth integer, zone text, budget preauth.budget, counter_id bigint)
 language sql stable
 as $$
   select step.ordinality, holder.account_id, cardinality(holder.path), holder.time_zone, b,
-    case when holder.plan_changes_at <= at and b.plan_id is not null then coalesce((
-      select former.budget_id from preauth.budget as former
-      where former.owner = 'plan:' || holder.plan_id and former.name = b.name and former.retired_at is null and preauth._counts_alike(former, b)), b.budget_id)
+    case when holder.plan_changes_at <= at and b.plan_id is not null then coalesce(
+      (select t.budget_id from preauth._window_to_take_up(holder.account_id, b, holder.plan_changes_at) as t where t.ends_at > at), b.budget_id)
     else b.budget_id end
   from unnest(path) with ordinality as step (account_id, ordinality)
   join preauth.account as holder on holder.account_id = step.account_id
@@ -1754,41 +1857,60 @@ create function preauth._carried_capacity(w preauth.budget_window, budget preaut
 language sql stable
 as $$
   select preauth._capacity(budget.limit_amount + greatest(c.carried, 0) + coalesce(r.amount, 0), preauth._overdraft(budget)) - greatest(-c.carried, 0)
-  from (select coalesce(case when budget.rollover is not null then preauth._left_over(w, budget.rollover) end, 0)) as c (carried)
+  from (
+    select coalesce(case when budget.rollover is not null then preauth._left_over(
+      w.limit_amount - case when w.raised_until <= w.ends_at then w.raised else 0 end, case when w.raised_until <= w.ends_at then 0 else w.raised end,
+      w.settled + w.reserved, budget.rollover) end, 0)
+  ) as c (carried)
   left join preauth.limit_raise as r on r.account_id = w.account_id and r.name = budget.name and r.unit = budget.unit and r.expires_at > w.ends_at
 $$;
 comment on function preauth._carried_capacity(preauth.budget_window, preauth.budget) is
   'preauth._next_capacity of a window that rolls over or is raised, in the budget''s unit.';
 
 -- 040_internal/_carried_over.sql
-create function preauth._carried_over(scope text, counter_id bigint, budget preauth.budget, zone text, starts_at timestamptz) returns bigint
+create function preauth._carried_over(scope text, budget preauth.budget, zone text, starts_at timestamptz, at timestamptz) returns bigint
 language plpgsql stable
 as $$
 declare
   anchor constant date := case when budget.window_policy ->> 'kind' = 'cycle' then preauth._cycle_anchor(scope, zone) end;
   most constant bigint := (budget.rollover ->> 'max')::bigint;
-  previous preauth.budget_window;
+  previous preauth.budget_window := preauth._window_before(scope, budget, starts_at);
+  former preauth.budget;
+  ended record;
   carried bigint;
   passed timestamptz;
 begin
-  select w.* into previous from preauth.budget_window as w
-  where w.account_id = scope and w.budget_id = counter_id and w.ends_at <= _carried_over.starts_at
-  order by w.starts_at desc limit 1;
-  if previous.limit_amount is null or budget.limit_amount is null then
+  if previous.window_id is null then
     return 0;
   end if;
-  carried := preauth._left_over(previous, budget.rollover);
+  former := preauth._budget_at(previous, previous.ends_at);
+  ended := preauth._limit_at_end(previous, former);
+  if ended.limit_amount is null or budget.limit_amount is null then
+    return 0;
+  end if;
+  carried := preauth._left_over(
+    ended.limit_amount, ended.raised, previous.settled + previous.reserved - preauth._lapsed(previous.window_id, at), budget.rollover);
   passed := previous.ends_at;
   -- a period in which nothing was spent has no window, and leaves its whole limit
-  while passed < starts_at and carried < most and budget.limit_amount > 0 and budget.window_policy ->> 'kind' <> 'fixed' loop
-    carried := least(carried + budget.limit_amount, most);
+  while passed < starts_at and carried < most and least(budget.limit_amount, former.limit_amount) > 0 and budget.window_policy ->> 'kind' <> 'fixed' loop
+    carried := least(carried + least(budget.limit_amount, former.limit_amount), most);
     select b.ends_at into passed from preauth._window_bounds(budget.window_policy, anchor, zone, passed) as b;
   end loop;
   return carried;
 end
 $$;
-comment on function preauth._carried_over(text, bigint, preauth.budget, text, timestamptz) is
-  'What the windows before one that starts at an instant leave to it, in the budget''s unit: positive what is left, negative what was overspent.';
+comment on function preauth._carried_over(text, preauth.budget, text, timestamptz, timestamptz) is
+  'What the windows before one that starts at starts_at and is made at an instant leave to it, in the budget''s unit: positive what is left, negative what was overspent. Those of budgets that count alike are before it too; what they then held counts as spent, a lease until it lapses. A period without a window leaves the limit, of two budgets the lower.';
+
+-- 040_internal/_carry.sql
+create function preauth._carry(limit_amount bigint, raised bigint, taken bigint, periods bigint, per_period bigint, rollover jsonb) returns bigint
+language sql immutable
+as $$
+  select case when l.left_over >= l.most or periods = 0 then l.left_over else least(l.left_over + periods::numeric * per_period, l.most)::bigint end
+  from (select preauth._left_over(limit_amount, raised, taken, rollover), (rollover ->> 'max')::bigint) as l (left_over, most)
+$$;
+comment on function preauth._carry(bigint, bigint, bigint, bigint, bigint, jsonb) is
+  'What a window leaves (preauth._left_over) to the one after so many periods in which nothing was spent, each of which leaves per_period, in the budget''s unit.';
 
 -- 040_internal/_change_body_errors.sql
 create function preauth._change_body_errors(body jsonb) returns jsonb
@@ -1953,21 +2075,30 @@ comment on function preauth._close_lines(preauth._closing[], timestamptz) is
   'Closes hold lines and moves their windows by what that changes; the lines that were closed, with their windows'' figures just after each. A line''s state is the guard: what another call closed first is left out and moves nothing.';
 
 -- 040_internal/_close_unstarted_windows.sql
--- Only what this very call has made: no other call has such a window on a route of its own yet.
+-- Only what this very call has made: no other call has such a window on a route of its own yet, and nobody has seen what is taken back with it.
 create function preauth._close_unstarted_windows(made bigint[], lines preauth._line[], recorded integer[], slot_ids bigint[]) returns void
 language plpgsql
 as $$
+declare
+  unstarted bigint[];
 begin
   if cardinality(made) > 0 then
-    delete from preauth.budget_window as w
-    using preauth.budget as b
-    where w.window_id = any (made) and b.budget_id = w.budget_id and b.window_policy ->> 'kind' = 'fixed' and w.settled = 0
-      and w.window_id not in (select slot_ids[l.slot] from unnest(lines) as l where l.n = any (recorded));
+    unstarted := array(
+      select w.window_id
+      from preauth.budget_window as w
+      join preauth.budget as b on b.budget_id = w.budget_id
+      where w.window_id = any (made) and preauth._begins_anew(w, b)
+        and w.window_id not in (select slot_ids[l.slot] from unnest(lines) as l where l.n = any (recorded)));
+    if cardinality(unstarted) > 0 then
+      delete from preauth.outbox as o where o.window_id = any (unstarted);
+      delete from preauth.usage_event as u where u.window_id = any (unstarted);
+      delete from preauth.budget_window as w where w.window_id = any (unstarted);
+    end if;
   end if;
 end
 $$;
 comment on function preauth._close_unstarted_windows(bigint[], preauth._line[], integer[], bigint[]) is
-  'Takes back the fixed windows that a batch has made and nothing was held on: a denied request starts none. One that begins with overspend of the window before stays.';
+  'Takes back windows that a batch has made and nothing was held on, where it matters when they begin: a denied request starts no fixed one, and does not settle what rolls over into one. What they began with (carried overspend, its threshold) goes with them.';
 
 -- 040_internal/_close_unused_accounts.sql
 create function preauth._close_unused_accounts(opened text[], asks preauth._ask[], rulings preauth._ruling[]) returns void
@@ -2260,56 +2391,59 @@ as $$ select anchor + make_interval(months => months) $$;
 comment on function preauth._cycle_start(date, integer) is 'Local time at which the cycle begins that is months after the anchor: on the anchor''s day, or on the last day of a month that has no such day.';
 
 -- 040_internal/_decide.sql
+-- What most items do not need stands behind an IF: an expression that is never reached is never made ready.
 create function preauth._decide(
-  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], at timestamptz,
-  inout reserved bigint[], out rulings preauth._ruling[], out lines preauth._line[])
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slot_ids bigint[], at timestamptz,
+  inout slots preauth._slot[], inout reserved bigint[], out rulings preauth._ruling[], out lines preauth._line[])
 language plpgsql
 as $$
 declare
   known integer[] := preauth._known(asks);
   looked_back bigint[] := array[]::bigint[];
   at_route integer := 0;
+  ask preauth._ask;
   route preauth._route;
   places integer[];
   wanted bigint[];
+  enforced boolean;
   ruling preauth._ruling;
   first_ruling preauth._ruling;
-  problem jsonb;
   short integer;
   gone record;
 begin
-  rulings := '{}';
-  lines := '{}';
+  rulings := array[]::preauth._ruling[];
+  lines := array[]::preauth._line[];
   for n in 1 .. cardinality(asks) loop
-    for option_no in 0 .. preauth._last_option(asks[n].body) loop
+    ask := asks[n];
+    enforced := not preauth._is_record(ask.body);
+    for option_no in 0 .. preauth._last_option(ask.body) loop
       if at_route is distinct from route_of[n] + option_no then
         at_route := route_of[n] + option_no;
         route := routes[at_route];
-        places := preauth._places(route, slot_ids, asks[n].call);
+        places := preauth._places(route, slot_ids, ask.call);
       end if;
-      ruling := row(n, preauth._prior_verdict(asks[n], route, n = any (known) or asks[n].twin and preauth._is_decided(n, asks, rulings)),
-        option_no, null, null, null, null, null, null);
+      ruling := row(n, null, option_no, null, null, null, null, null, null);
+      if ask.errors is not null or ask.within is not null or ask.twin or route.account_id is null or route.suspended is not null or n = any (known) then
+        ruling.verdict := preauth._prior_verdict(ask, route, n = any (known) or ask.twin and preauth._is_decided(n, asks, rulings));
+      end if;
       if ruling.verdict is null then
-        wanted := preauth._wanted(route, places, preauth._asked_amounts(asks[n].body, option_no, quotes, quote_of[n]));
-        if not preauth._is_record(asks[n].body) then
-          ruling.detail := preauth._missing_unit(route, wanted);
-          ruling.verdict := case when ruling.detail is not null then 'amount_missing' when num_nonnulls(variadic wanted) = 0 then 'no_budget' end;
-          if quotes[quote_of[n] + option_no].problems <> '{}' then
-            problem := preauth._quote_problem(quotes[quote_of[n] + option_no].problems, route, wanted, ruling.detail);
-            ruling.verdict := coalesce(problem ->> 'code', ruling.verdict);
-            ruling.detail := coalesce(problem::text, ruling.detail);
-          end if;
+        wanted := preauth._wanted(route, places, preauth._asked_amounts(ask.body, option_no, quotes, quote_of[n]));
+        if enforced and (wanted = '{}' or array_position(wanted, null) is not null) then
+          ruling := preauth._untold_ruling(ruling, route, wanted, quotes[quote_of[n] + option_no].problems);
         end if;
       end if;
       if ruling.verdict is null then
-        short := preauth._first_shortage(slots, reserved, places, wanted, not preauth._is_record(asks[n].body));
+        short := preauth._first_shortage(slots, reserved, places, wanted, enforced);
         if short is not null then
-          gone := preauth._make_room(slots, slot_ids, reserved, looked_back, places, wanted, not preauth._is_record(asks[n].body), at);
+          gone := preauth._make_room(slots, slot_ids, reserved, looked_back, places, wanted, enforced, at);
           short := gone.short;
           reserved := gone.reserved;
           looked_back := gone.looked_back;
         end if;
         if short is not null then
+          if slots[places[short]].next_capacity is null then
+            slots := preauth._with_next_capacities(slots, slot_ids);
+          end if;
           ruling := preauth._shortage_ruling(n, option_no, places[short], slots[places[short]], reserved[places[short]], wanted[short]);
         end if;
       end if;
@@ -2320,20 +2454,25 @@ begin
           lines := lines || row(n, k, places[k], wanted[k],
             slots[places[k]].limit_amount - slots[places[k]].settled - reserved[places[k]] - wanted[k])::preauth._line;
           reserved[places[k]] := reserved[places[k]] + wanted[k];
-          ruling.on_expiry := preauth._stricter_expiry(ruling.on_expiry, slots[places[k]].on_expiry);
+          if ruling.on_expiry is distinct from slots[places[k]].on_expiry then
+            ruling.on_expiry := preauth._stricter_expiry(ruling.on_expiry, slots[places[k]].on_expiry);
+          end if;
         end loop;
       end if;
       if option_no = 0 then
         first_ruling := ruling;
       end if;
-      exit when not preauth._is_denial(ruling.verdict);
+      exit when ruling.verdict = 'authorized' or not preauth._is_denial(ruling.verdict);
     end loop;
-    rulings := rulings || case when preauth._is_denial(ruling.verdict) then first_ruling else ruling end;
+    if ruling.verdict <> 'authorized' and preauth._is_denial(ruling.verdict) then
+      ruling := first_ruling;
+    end if;
+    rulings[n] := ruling;
   end loop;
 end
 $$;
-comment on function preauth._decide(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], timestamptz, bigint[]) is
-  'Decides the items in their order against locked slots: each holds on every budget that applies or on none; its first option that fits is authorized. reserved: the slots'' reserved amounts before, and after.';
+comment on function preauth._decide(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], bigint[], timestamptz, preauth._slot[], bigint[]) is
+  'Decides the items in their order against locked slots: each holds on every budget that applies or on none; its first option that fits is authorized. reserved: the slots'' reserved amounts before, and after; slots: with what their next windows have room for, where an item did not fit.';
 
 -- 040_internal/_decided.sql
 create function preauth._decided(rulings preauth._ruling[]) returns integer[]
@@ -2514,7 +2653,7 @@ comment on function preauth._due_alerts(bigint[], timestamptz) is
   'The thresholds of windows: is_due where what is settled reaches one that has not been told in this window (in a rolling one: within one period); may_come where one may still be told later.';
 
 -- 040_internal/_end_raises.sql
-create function preauth._end_raises(max_count integer, at timestamptz) returns integer
+create function preauth._end_raises(window_ids bigint[], at timestamptz) returns integer
 language plpgsql
 as $$
 declare
@@ -2522,8 +2661,7 @@ declare
 begin
   with over as (
     select w.window_id, w.account_id, w.limit_amount, w.raised
-    from preauth._lock_windows(array(
-      select r.window_id from preauth.budget_window as r where r.raised_until <= at order by r.raised_until limit max_count)) as w
+    from preauth._lock_windows(window_ids) as w
     where w.raised_until <= at
   ), noted as (
     insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
@@ -2540,7 +2678,39 @@ begin
   return coalesce(cardinality(ended), 0);
 end
 $$;
-comment on function preauth._end_raises(integer, timestamptz) is 'Writes down that raises have ended: at most so many windows; how many.';
+comment on function preauth._end_raises(bigint[], timestamptz) is
+  'Writes down for windows that their raises have ended: locks them, takes what was raised from their limits, with a usage event each, and tells thresholds that the lower limit has reached. Returns for how many.';
+
+-- 040_internal/_ended.sql
+create function preauth._ended(
+  scope text, zone text, budget preauth.budget, previous preauth.budget_window, at timestamptz,
+  out limit_amount bigint, out raised bigint, out periods bigint, out per_period bigint)
+language plpgsql stable
+as $$
+declare
+  former preauth.budget;
+  passed timestamptz := previous.ends_at;
+begin
+  periods := 0;
+  per_period := 0;
+  if previous.window_id is null or budget.rollover is null or budget.limit_amount is null then
+    return;
+  end if;
+  former := preauth._budget_at(previous, previous.ends_at);
+  select e.limit_amount, e.raised into limit_amount, raised from preauth._limit_at_end(previous, former) as e;
+  if limit_amount is null or budget.window_policy ->> 'kind' = 'fixed' then
+    return;
+  end if;
+  per_period := least(budget.limit_amount, former.limit_amount);
+  loop
+    passed := preauth._period_ends_at(scope, zone, budget, passed);
+    exit when passed > at;
+    periods := periods + 1;
+  end loop;
+end
+$$;
+comment on function preauth._ended(text, text, preauth.budget, preauth.budget_window, timestamptz) is
+  'How a budget''s last window ended, for what rolls over: its limit then and how much of it was raised (null: nothing is carried); how many periods have passed since without a window by an instant, and what each leaves, in the unit: of two budgets the lower limit.';
 
 -- 040_internal/_error.sql
 create function preauth._error(path text, message text) returns jsonb
@@ -2730,10 +2900,10 @@ comment on function preauth._field_kind(text, text) is 'What kind of value a cal
 create function preauth._figures_json(w preauth.budget_window, budget preauth.budget, at timestamptz) returns jsonb
 language sql stable
 as $$
-  select jsonb_build_object('limit', l.limit_amount, 'settled', w.settled, 'reserved', w.reserved, 'available', l.limit_amount - w.settled - w.reserved)
-  from (select preauth._limit_at(w, budget, at)) as l (limit_amount)
+  select jsonb_build_object('limit', l.limit_amount, 'settled', w.settled, 'reserved', l.reserved, 'available', l.limit_amount - w.settled - l.reserved)
+  from (select preauth._limit_at(w, budget, at), w.reserved - preauth._lapsed(w.window_id, at)) as l (limit_amount, reserved)
 $$;
-comment on function preauth._figures_json(preauth.budget_window, preauth.budget, timestamptz) is 'What a window says, in the budget''s unit.';
+comment on function preauth._figures_json(preauth.budget_window, preauth.budget, timestamptz) is 'What a window says at an instant, in the budget''s unit: a lapsed lease is not held.';
 
 -- 040_internal/_first_counted.sql
 create function preauth._first_counted(counts jsonb) returns text
@@ -2799,14 +2969,97 @@ $$;
 comment on function preauth._fits_at(integer[], bigint[], preauth._slot[], bigint[], preauth._lapse[], timestamptz) is
   'The earliest instant at which a request fits every slot it asks of at once if nothing else is spent; null if never.';
 
+-- 040_internal/_fits_later.sql
+-- What a window leaves is told by what is taken of it when the next is made: a lease that lapses after its end adds to it until then.
+create function preauth._fits_later(
+  scope text, zone text, budget preauth.budget, previous preauth.budget_window, required bigint, from_at timestamptz, until_at timestamptz,
+  slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[])
+returns table (turns_at timestamptz, fits boolean)
+language plpgsql stable
+as $$
+declare
+  steps preauth._step[] := array(
+    select row(s.steps_at, s.taken)::preauth._step from preauth._steps_of(previous.window_id, from_at, slots, slot_ids, reserved, lapses) as s);
+  most constant bigint := (budget.rollover ->> 'max')::bigint;
+  lift preauth.limit_raise;
+  ended record;
+  grows boolean;
+  begun timestamptz := from_at;
+  ends timestamptz;
+  periods bigint;
+begin
+  ended := preauth._ended(scope, zone, budget, previous, from_at);
+  select r.* into lift from preauth.limit_raise as r where r.account_id = scope and r.name = budget.name and r.unit = budget.unit;
+  periods := ended.periods;
+  for round in 1 .. 1000 loop
+    grows := ended.per_period > 0 and preauth._carry(ended.limit_amount, ended.raised, preauth._taken_at(steps, begun), periods, ended.per_period, budget.rollover) < most;
+    ends := case when grows then preauth._period_ends_at(scope, zone, budget, begun) else 'infinity' end;
+    for turns_at in
+      select i.at from (select begun union select s.steps_at from unnest(steps) as s union select lift.expires_at) as i (at)
+      where i.at >= begun and i.at < least(ends, until_at) order by i.at
+    loop
+      fits := preauth._fits_opening(budget, required, lift, turns_at, coalesce(preauth._carry(
+        ended.limit_amount, ended.raised, preauth._taken_at(steps, turns_at), periods, ended.per_period, budget.rollover), 0));
+      return next;
+    end loop;
+    exit when not grows or ends >= until_at or fits and not coalesce(lift.expires_at >= ends, false);
+    periods := periods + 1;
+    begun := ends;
+  end loop;
+  if grows and ends < until_at and not fits then
+    turns_at := ends;
+    fits := true;
+    return next;
+  end if;
+end
+$$;
+comment on function preauth._fits_later(text, text, preauth.budget, preauth.budget_window, bigint, timestamptz, timestamptz, preauth._slot[], bigint[], bigint[], preauth._lapse[]) is
+  'Whether what is required of a budget fits a window that is not made yet, from an instant on: at first, and at each instant at which that may turn: as periods pass, as leases of the window before lapse, as a raise ends. Where 1000 periods do not do, it counts as fitting from then on.';
+
+-- 040_internal/_fits_opening.sql
+create function preauth._fits_opening(budget preauth.budget, required bigint, lift preauth.limit_raise, at timestamptz, carried bigint) returns boolean
+language sql stable
+as $$
+  select required = 0 or required + greatest(-carried, 0) <= preauth._capacity(
+    p.plain + case when lift.expires_at > at then greatest(least(lift.amount, 9007199254740991 - p.plain), 0) else 0 end, preauth._overdraft(budget))
+  from (select case when budget.limit_amount is not null then least(budget.limit_amount + greatest(carried, 0), 9007199254740991) end) as p (plain)
+$$;
+comment on function preauth._fits_opening(preauth.budget, bigint, preauth.limit_raise, timestamptz, bigint) is
+  'Whether what is required fits a window that begins at an instant with so much carried into it, all in the budget''s unit. lift: the raise of the budget, whether or not it has ended; null: none. As preauth._opening.';
+
+-- 040_internal/_fits_within.sql
+create function preauth._fits_within(
+  w preauth.budget_window, budget preauth.budget, required bigint, from_at timestamptz, until_at timestamptz,
+  slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[])
+returns table (turns_at timestamptz, fits boolean)
+language sql stable
+as $$
+  with step as (
+    select * from preauth._steps_of(w.window_id, from_at, slots, slot_ids, reserved, lapses)
+  ), instant as (
+    select s.steps_at as turns_at from step as s
+    union
+    select r.expires_at from preauth.limit_raise as r where r.account_id = w.account_id and r.name = budget.name and r.expires_at > from_at
+    union
+    select w.raised_until where w.raised_until > from_at
+  )
+  select i.turns_at, required = 0 or t.taken + required <= preauth._capacity(preauth._limit_at(w, budget, i.turns_at), preauth._overdraft(budget))
+  from instant as i
+  cross join lateral (select s.taken from step as s where s.steps_at <= i.turns_at order by s.steps_at desc limit 1) as t
+  where i.turns_at < least(w.ends_at, until_at)
+$$;
+comment on function preauth._fits_within(preauth.budget_window, preauth.budget, bigint, timestamptz, timestamptz, preauth._slot[], bigint[], bigint[], preauth._lapse[]) is
+  'Whether what is required of a window fits from an instant on while the window runs, under the budget that applies then: at first, and at each instant at which that may turn.';
+
 -- 040_internal/_for_model.sql
 create function preauth._for_model(route preauth._route, model text) returns preauth._route
 language sql stable
 as $$
   select row(route.account_id, route.path, route.suspended,
     array_agg(b.window_id order by b.place), array_agg(b.unit order by b.place), array_agg(b.hard order by b.place),
-    array_agg(b.model order by b.place))::preauth._route
-  from unnest(route.window_ids, route.units, route.hard, route.models) with ordinality as b (window_id, unit, hard, model, place)
+    array_agg(b.model order by b.place), array_agg(b.budget order by b.place), array_agg(b.on_expiry order by b.place))::preauth._route
+  from unnest(route.window_ids, route.units, route.hard, route.models, route.budgets, route.expiries) with ordinality
+    as b (window_id, unit, hard, model, budget, on_expiry, place)
   where b.model is null or b.model = _for_model.model
 $$;
 comment on function preauth._for_model(preauth._route, text) is 'A route with only the budgets that count a model.';
@@ -2826,6 +3079,43 @@ end
 $$;
 comment on function preauth._for_models(preauth._route[], text[]) is 'The routes, each with only the budgets that count its model.';
 
+-- 040_internal/_foreseen_turns.sql
+create function preauth._foreseen_turns(
+  scope text, zone text, budget preauth.budget, counter_id bigint, required bigint, from_at timestamptz, until_at timestamptz,
+  slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[])
+returns table (turns_at timestamptz, short integer)
+language plpgsql stable
+as $$
+declare
+  w preauth.budget_window;
+  previous preauth.budget_window;
+begin
+  select x.* into w from preauth._current_window(scope, counter_id, from_at) as c join preauth.budget_window as x on x.window_id = c.window_id;
+  if preauth._is_unstarted(w, budget, slot_ids, reserved) then
+    w := null;
+  end if;
+  previous := case when w.window_id is not null then w else preauth._window_before(scope, budget, from_at) end;
+  if preauth._is_unstarted(previous, budget, slot_ids, reserved) then
+    previous := preauth._window_before(scope, budget, previous.starts_at);
+  end if;
+  return query
+    with fitting as (
+      select * from preauth._fits_within(w, budget, required, from_at, until_at, slots, slot_ids, reserved, lapses) where w.window_id is not null
+      union all
+      select f.*
+      from preauth._fits_later(scope, zone, budget, previous, required, coalesce(w.ends_at, from_at), until_at, slots, slot_ids, reserved, lapses) as f
+      where coalesce(w.ends_at, from_at) < until_at
+      union all
+      select until_at, true where isfinite(until_at)
+    )
+    select t.turns_at, case when not t.fits then 1 when t.did is null then 0 else -1 end
+    from (select f.turns_at, f.fits, lag(f.fits) over (order by f.turns_at) as did from fitting as f) as t
+    where t.fits is distinct from t.did;
+end
+$$;
+comment on function preauth._foreseen_turns(text, text, preauth.budget, bigint, bigint, timestamptz, timestamptz, preauth._slot[], bigint[], bigint[], preauth._lapse[]) is
+  'As preauth._slot_turns, of a budget while it applies: from one instant until another, at which it no longer stands in the way. Raises that end, what rolls over however many windows later, and limits that come with another plan are foreseen.';
+
 -- 040_internal/_forget.sql
 create function preauth._forget(account_id text, pseudonym text) returns void
 language plpgsql
@@ -2835,7 +3125,7 @@ declare
 begin
   update preauth.reservation as r
   set body = r.body - array['labels', 'session_id']
-  where r.account_id || '' = _forget.account_id and r.body ?| array['labels', 'session_id'];
+  where r.account_id collate "C" = _forget.account_id and r.body ?| array['labels', 'session_id'];
   update preauth.usage_event as u set provider_request_id = null
   where u.account_id = _forget.account_id and u.provider_request_id is not null;
   delete from preauth.route as r where _forget.account_id = any (r.path);
@@ -2935,7 +3225,7 @@ language plpgsql stable
 as $$
 begin
   return array(
-    select case when x.account_id is not null then row(x.account_id, x.path, x.suspended, x.window_ids, x.units, x.hard, x.models)::preauth._route end
+    select case when x.account_id is not null then row(x.account_id, x.path, x.suspended, x.window_ids, x.units, x.hard, x.models, x.budgets, x.expiries)::preauth._route end
     from unnest(account_ids) with ordinality as k (account_id, place)
     left join preauth._work_out_routes(account_ids, at) as x on x.account_id = k.account_id
     order by k.place);
@@ -3039,39 +3329,40 @@ $$;
 comment on function preauth._held_cost(jsonb, integer, bigint[]) is 'What an option was held for by dimension, {unit: {dimension: amount}}: of a charge''s usage, else of max_usage; null where it was not priced.';
 
 -- 040_internal/_held_then.sql
-create function preauth._held_then(candidates preauth.reservation[], window_id bigint, at timestamptz, available bigint)
-returns table (request_id text, account_id text, amount bigint, held_at timestamptz, closed_at timestamptz, state text)
+create function preauth._held_then(
+  request_id text, account_id text, call text, held_at timestamptz, expires_at timestamptz, window_id bigint, at timestamptz, available bigint)
+returns table (amount bigint, closed_at timestamptz, state text)
 language sql stable
 as $$
-  select h.*
+  select h.amount, h.closed_at, h.state
   from (
-    select r.request_id, r.account_id, l.amount, r.created_at,
+    select l.amount, l.state,
       case
         when l.state = 'held' then l.lapses_at
-        when l.state = 'lapsed' or c.late then least(c.at, r.expires_at)
+        when l.state = 'lapsed' or c.late then least(c.at, _held_then.expires_at)
         else c.at
-      end as closed_at,
-      l.state
-    from unnest(candidates) as r
-    join preauth.hold_line as l on l.request_id = r.request_id and l.account_id = r.account_id and l.window_id = _held_then.window_id and l.amount > 0
-    left join lateral (
+      end as closed_at
+    from preauth.hold_line as l
+    cross join lateral (
       select min(x.at) as at, bool_or(x.late) as late
       from (
         select u.occurred_at, u.kind = 'late_charge'
-        from preauth.usage_event as u where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null
+        from preauth.usage_event as u where u.request_id = l.request_id and u.account_id = l.account_id and u.window_id is null and l.state <> 'held'
         union all
         select e.occurred_at, false
-        from preauth.reservation_event as e where e.request_id = r.request_id and e.account_id = r.account_id and e.event in ('released', 'lapsed')
+        from preauth.reservation_event as e
+        where e.request_id = l.request_id and e.account_id = l.account_id and e.event in ('released', 'lapsed') and l.state <> 'held'
       ) as x (at, late)
-    ) as c on l.state <> 'held'
-    -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
-    where (r.created_at < _held_then.at or l.available_after is null or l.available_after >= available)
-      and (r.call = 'reserve' or r.created_at = _held_then.at)
+    ) as c
+    where l.request_id = _held_then.request_id and l.account_id = _held_then.account_id and l.window_id = _held_then.window_id and l.amount > 0
+      -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
+      and (_held_then.held_at < _held_then.at or l.available_after is null or l.available_after >= _held_then.available)
+      and (_held_then.call = 'reserve' or _held_then.held_at = _held_then.at)
   ) as h
-  where h.closed_at is null or h.closed_at > _held_then.at or h.closed_at = _held_then.at and h.created_at = _held_then.at
+  where h.closed_at is null or h.closed_at > _held_then.at or h.closed_at = _held_then.at and _held_then.held_at = _held_then.at
 $$;
-comment on function preauth._held_then(preauth.reservation[], bigint, timestamptz, bigint) is
-  'Of these reservations the holds that counted in a window''s reserved at an instant at which available was left, in its budget''s unit; closed_at: when they stopped, null while they count. A lease stops at its end, whenever that was written down.';
+comment on function preauth._held_then(text, text, text, timestamptz, timestamptz, bigint, timestamptz, bigint) is
+  'What a reservation counted in a window''s reserved at an instant at which available was left, in its budget''s unit, if it did; closed_at: when it stopped, null while it counts. A lease stops at its end, whenever that was written down.';
 
 -- 040_internal/_hold.sql
 create function preauth._hold(slots preauth._slot[], amounts bigint[], capacities bigint[]) returns void
@@ -3161,49 +3452,58 @@ $$;
 comment on function preauth._holdings(preauth._ask[]) is 'The hold lines of the asks'' reservations, in the order of the asks and of their positions.';
 
 -- 040_internal/_holds_at.sql
--- The newest holds are the likeliest to have been open: walking back from the instant, the sum of what was reserved is soon reached. Only
--- what nobody has ended can be old, and has an index of its own.
+-- The newest holds are the likeliest to have been open: walking back from the instant, the sum of what was reserved is soon reached. A bound cursor
+-- reads no row more than is asked of it. Only what nobody has ended can be old, and has an index of its own.
 create function preauth._holds_at(w preauth.budget_window, at timestamptz, available bigint, reserved bigint, max_count integer)
 returns table (request_id text, account_id text, amount bigint, held_at timestamptz, closed_at timestamptz, state text)
-language plpgsql stable set plan_cache_mode = force_custom_plan set enable_seqscan = off
+language plpgsql stable set plan_cache_mode = force_custom_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off set jit = off
 as $$
 declare
-  alone text := case when not exists (select from preauth.account as a where a.path @> array[w.account_id] and a.account_id <> w.account_id) then w.account_id end;
-  candidates preauth.reservation[] := array(
-    select r from preauth.reservation as r
-    where r.state in ('unknown', 'overage_review') and r.created_at <= at and (alone is null or r.account_id || '' = alone)
-    order by r.created_at desc limit 1000);
-  last_at timestamptz := at + interval '1 microsecond';
-  last_keys text[] := array['', ''];
-  missing bigint := reserved;
+  alone text := case when not exists (select from preauth.account as a where a.parent_id = w.account_id) then w.account_id end;
+  missing bigint := case when w.window_id is not null then reserved else 0 end;
   seen integer := 0;
-  looked integer := 0;
-  h record;
+  candidates cursor for
+    select r.request_id, r.account_id, t.amount, r.created_at as held_at, t.closed_at, t.state
+    from (
+      (select x.request_id, x.account_id, x.call, x.created_at, x.expires_at
+       from preauth.reservation as x
+       where x.state in ('unknown', 'overage_review') and x.created_at <= _holds_at.at and (alone is null or x.account_id collate "C" = alone)
+       order by x.created_at desc
+       limit 1000)
+      union all
+      (select d.request_id, d.account_id, d.call, d.created_at, d.expires_at
+       from (
+         select x.*
+         from preauth.reservation as x
+         where x.created_at <= _holds_at.at and (alone is null or x.account_id collate "C" = alone)
+         order by x.created_at desc, x.request_id desc, x.account_id desc
+         limit 20000
+       ) as d
+       where d.state not in ('denied', 'unknown', 'overage_review')
+       limit 10 * max_count)
+    ) as r
+    cross join lateral preauth._held_then(r.request_id, r.account_id, r.call, r.created_at, r.expires_at, w.window_id, _holds_at.at, available) as t;
 begin
-  while w.window_id is not null and missing > 0 and candidates is not null loop
-    for h in select * from preauth._held_then(candidates, w.window_id, at, available) as t order by t.held_at desc, t.request_id desc loop
-      exit when missing <= 0 or seen = max_count;
-      select h.request_id, h.account_id, h.amount, h.held_at, h.closed_at, h.state into request_id, account_id, amount, held_at, closed_at, state;
-      return next;
-      missing := missing - amount;
-      seen := seen + 1;
-    end loop;
-    exit when seen = max_count or looked >= 20000;
-    candidates := array(
-      select r from preauth.reservation as r
-      where r.created_at <= last_at and (r.created_at, r.request_id, r.account_id) < (last_at, last_keys[1], last_keys[2])
-        and r.state not in ('denied', 'unknown', 'overage_review') and (alone is null or r.account_id || '' = alone)
-      order by r.created_at desc, r.request_id desc, r.account_id desc
-      limit 100 + 2 * looked);
-    exit when cardinality(candidates) = 0;
-    looked := looked + cardinality(candidates);
-    last_at := candidates[cardinality(candidates)].created_at;
-    last_keys := array[candidates[cardinality(candidates)].request_id, candidates[cardinality(candidates)].account_id];
+  if missing <= 0 then
+    return;
+  end if;
+  for h in candidates loop
+    request_id := h.request_id;
+    account_id := h.account_id;
+    amount := h.amount;
+    held_at := h.held_at;
+    closed_at := h.closed_at;
+    state := h.state;
+    return next;
+    missing := missing - amount;
+    seen := seen + 1;
+    exit when missing <= 0 or seen >= max_count;
   end loop;
 end
 $$;
 comment on function preauth._holds_at(preauth.budget_window, timestamptz, bigint, bigint, integer) is
-  'The holds that were open on a window at an instant at which reserved was held and available was left, in its budget''s unit: until they are all of it, or max_count, or more than 20000 reservations were looked at.';
+  'The holds that were open on a window at an instant at which reserved was held and available was left, in its budget''s unit: until they are all of it, or max_count, or 10 times as many authorized ones or 20000 decisions were looked at.';
 
 -- 040_internal/_insert_price_table.sql
 create function preauth._insert_price_table(body jsonb, name text, unit text, effective_from timestamptz, tiers jsonb, actor text) returns preauth.price_table
@@ -3405,25 +3705,35 @@ $$;
 comment on function preauth._is_period_in_seconds(jsonb) is 'A whole number of seconds from 1 to 31622400 (366 days).';
 
 -- 040_internal/_is_plain.sql
+-- Behind IFs, so that what an item does not have costs it nothing.
 create function preauth._is_plain(call text, item jsonb) returns boolean
-language sql stable
+language plpgsql stable
 as $$
-  select case
-    when jsonb_typeof(item) is distinct from 'object' then false
-    when item - preauth._plain_fields(call) <> '{}'
-      and (jsonb_strip_nulls(item - preauth._plain_fields(call)) <> '{}' or item - preauth._known_fields(call) <> '{}') then false
-    else preauth._is_plain_id(item -> 'request_id')
-      and (preauth._is_plain_id(item -> 'account_id') or item ->> 'account_id' is null and call not in ('reserve', 'charge'))
-      and (call not in ('reserve', 'charge', 'settle') or case
-        when item ->> 'max_usage' is null and item ->> 'usage' is null then preauth._are_plain_amounts(item -> 'amounts')
-        else preauth._are_plain_counts(call, item)
-      end)
-      and (item ->> 'model' is null or preauth._is_plain_id(item -> 'model'))
-      and (item ->> 'session_id' is null or preauth._is_plain_id(item -> 'session_id'))
-      and (item ->> 'ttl_seconds' is null and call <> 'extend' or preauth._value_error('ttl', item -> 'ttl_seconds') is null)
-      and (item ->> 'provider_request_id' is null or preauth._is_line(item -> 'provider_request_id', 256))
-      and (call <> 'release' or preauth._is_line(item -> 'reason', 256))
-  end
+declare
+  rest jsonb;
+begin
+  if jsonb_typeof(item) is distinct from 'object' or not preauth._is_plain_id(item -> 'request_id') then
+    return false;
+  end if;
+  if not preauth._is_plain_id(item -> 'account_id') and (item ->> 'account_id' is not null or call in ('reserve', 'charge')) then
+    return false;
+  end if;
+  rest := item - array['request_id', 'account_id'];
+  if call in ('reserve', 'charge', 'settle') then
+    if item ->> 'max_usage' is not null or item ->> 'usage' is not null then
+      if not preauth._are_plain_counts(call, item) then
+        return false;
+      end if;
+    elsif not preauth._are_plain_amounts(item -> 'amounts') then
+      return false;
+    end if;
+    rest := rest - 'amounts'::text;
+  end if;
+  if rest = '{}' then
+    return call in ('reserve', 'charge', 'settle', 'cancel');
+  end if;
+  return preauth._are_plain_options(call, rest);
+end
 $$;
 comment on function preauth._is_plain(text, jsonb) is
   'Whether an item is certainly well-formed: one cheap look at what most calls send. When it is not true, preauth._shape_errors looks properly.';
@@ -3482,6 +3792,19 @@ language sql immutable
 as $$ select value ~ '^[a-z][a-z0-9_]*$' and length(value) <= 32 $$;
 comment on function preauth._is_unit(text) is 'The form of a unit: 1 to 32 characters, a-z first, then a-z 0-9 _';
 
+-- 040_internal/_is_unstarted.sql
+-- What this very transaction has made: a raise that it has ended leaves an event. No index finds the lines of a window, so that one whose leases have
+-- all just been given back passes for new.
+create function preauth._is_unstarted(w preauth.budget_window, budget preauth.budget, slot_ids bigint[], reserved bigint[]) returns boolean
+language sql stable
+as $$
+  select w.reserved = 0 and coalesce(reserved[array_position(slot_ids, w.window_id)], 0) = 0 and preauth._begins_anew(w, budget)
+    and exists (select from preauth.budget_window as x where x.window_id = w.window_id and x.account_id = w.account_id and x.xmin = pg_current_xact_id()::xid)
+    and not exists (select from preauth.usage_event as u where u.window_id = w.window_id and u.kind = 'limit_changed')
+$$;
+comment on function preauth._is_unstarted(preauth.budget_window, preauth.budget, bigint[], bigint[]) is
+  'Whether a window of a batch will be taken back at its end (preauth._close_unstarted_windows) because nothing is held on it.';
+
 -- 040_internal/_is_untold.sql
 create function preauth._is_untold(route preauth._route, amounts jsonb, problems jsonb) returns boolean
 language sql stable
@@ -3512,7 +3835,8 @@ begin
   order by w.account_id
   on conflict (account_id) do update
     set version = excluded.version, valid_from = excluded.valid_from, valid_until = excluded.valid_until, path = excluded.path,
-      suspended = excluded.suspended, window_ids = excluded.window_ids, units = excluded.units, hard = excluded.hard, models = excluded.models;
+      suspended = excluded.suspended, window_ids = excluded.window_ids, units = excluded.units, hard = excluded.hard, models = excluded.models,
+      budgets = excluded.budgets, expiries = excluded.expiries;
 end
 $$;
 comment on function preauth._keep_routes(text[], timestamptz) is 'Works out the routes of accounts and keeps them; locks their rows in the order of account_id.';
@@ -3526,7 +3850,7 @@ begin
     select r.route
     from unnest(account_ids) with ordinality as k (account_id, place)
     left join lateral (
-      select row(x.account_id, x.path, x.suspended, x.window_ids, x.units, x.hard, x.models)::preauth._route as route
+      select row(x.account_id, x.path, x.suspended, x.window_ids, x.units, x.hard, x.models, x.budgets, x.expiries)::preauth._route as route
       from preauth.route as x
       where x.account_id = k.account_id and x.valid_from <= at and x.valid_until > at
         and x.version = (select c.version from preauth.configuration as c)
@@ -3562,6 +3886,16 @@ as $$
 $$;
 comment on function preauth._key_json(preauth.api_key) is 'A key as it is read: never its hash.';
 
+-- 040_internal/_kin.sql
+create function preauth._kin(scope text, budget preauth.budget) returns table (budget_id bigint)
+language sql stable
+as $$
+  select k.budget_id from preauth.budget as k
+  where k.name = budget.name and (k.account_id = scope or k.plan_id is not null) and preauth._counts_alike(k, budget)
+$$;
+comment on function preauth._kin(text, preauth.budget) is
+  'The budgets on which an account may have been counted for a budget, itself among them: those of its own and of plans, live or retired, that count alike.';
+
 -- 040_internal/_kindred_windows.sql
 create function preauth._kindred_windows(account_id text, plan_ids text[], names text[], window_key text, at timestamptz) returns table (window_id bigint)
 language sql stable
@@ -3580,10 +3914,14 @@ as $$
     union
     select w.window_id from preauth.budget_window as w
     where w.account_id = _kindred_windows.account_id and w.budget_id = kin.budget_id and w.window_key = _kindred_windows.window_key
+    union
+    select spanning.window_id from preauth.account as a
+    cross join lateral preauth._current_window(_kindred_windows.account_id, kin.budget_id, a.plan_changes_at) as spanning
+    where a.account_id = _kindred_windows.account_id and a.plan_changes_at <= at
   ) as c
 $$;
 comment on function preauth._kindred_windows(text, text[], text[], text, timestamptz) is
-  'An account''s current windows of all budgets that have a name which applies to it, or would under these plans, or is one of names; and those with window_key.';
+  'An account''s current windows of all budgets that have a name which applies to it, or would under these plans, or is one of names; and those with window_key, and those that were current when a change of plan was due that is not written down yet.';
 
 -- 040_internal/_known.sql
 create function preauth._known(asks preauth._ask[]) returns integer[]
@@ -3699,17 +4037,16 @@ as $$ select case when body ? 'alternatives' then jsonb_array_length(body -> 'al
 comment on function preauth._last_option(jsonb) is 'How many alternatives a request has.';
 
 -- 040_internal/_left_over.sql
-create function preauth._left_over(w preauth.budget_window, rollover jsonb) returns bigint
-language sql stable
+create function preauth._left_over(limit_amount bigint, raised bigint, taken bigint, rollover jsonb) returns bigint
+language sql immutable
 as $$
   select case
-    when w.settled + w.reserved > l.at_end and (rollover ->> 'overspend')::boolean then l.at_end - w.settled - w.reserved
-    else least(greatest(w.limit_amount - w.raised - w.settled - w.reserved, 0), (rollover ->> 'max')::bigint)
+    when taken > limit_amount and (rollover ->> 'overspend')::boolean then limit_amount - taken
+    else least(greatest(limit_amount - raised - taken, 0), (rollover ->> 'max')::bigint)
   end
-  from (select w.limit_amount - case when w.raised_until <= w.ends_at then w.raised else 0 end) as l (at_end)
 $$;
-comment on function preauth._left_over(preauth.budget_window, jsonb) is
-  'What one window leaves to the next, in the budget''s unit: negative when it is spent above the limit it ends with, and that is carried. What is held counts as spent; a temporary raise is not left over.';
+comment on function preauth._left_over(bigint, bigint, bigint, jsonb) is
+  'What a window that ends with a limit, so much of it raised, and with so much taken (settled and held) leaves to the next, in the budget''s unit: negative when more is taken than the limit, and that is carried. A temporary raise is not left over.';
 
 -- 040_internal/_lifecycle_batch.sql
 create function preauth._lifecycle_batch(call text, items jsonb, actors text[], within text[]) returns preauth._answer[]
@@ -3786,7 +4123,7 @@ declare
   answers preauth._answer[] := array[]::preauth._answer[];
   turn preauth._ask[];
 begin
-  if not preauth._has_twin(asks) then
+  if not (preauth._has_twin(asks) or cardinality(asks) > 1 and (call = 'resolve' or preauth._is_charge_due(held, at))) then
     return preauth._lifecycle_round(call, asks, held, at);
   end if;
   perform preauth._lock_windows(array(
@@ -3801,7 +4138,7 @@ begin
 end
 $$;
 comment on function preauth._lifecycle_rounds(text, preauth._ask[], preauth.reservation[], timestamptz) is
-  'Takes the asks in rounds in which no reservation comes twice. Where there will be more than one, every window is locked before the first, so that the lock order holds.';
+  'Takes the asks in rounds in which no reservation comes twice. Where windows will be moved more than once (in several rounds; by settlements and releases, or by expiries and settlements, of one round), every window is locked before, so that the lock order holds.';
 
 -- 040_internal/_limit_at.sql
 create function preauth._limit_at(w preauth.budget_window, budget preauth.budget, at timestamptz) returns bigint
@@ -3812,6 +4149,22 @@ as $$
 $$;
 comment on function preauth._limit_at(preauth.budget_window, preauth.budget, timestamptz) is
   'A window''s limit at an instant under the budget that applies then, in the budget''s unit, whether or not it has been written down yet that a raise has ended or a plan has changed; null: unlimited.';
+
+-- 040_internal/_limit_at_end.sql
+create function preauth._limit_at_end(w preauth.budget_window, budget preauth.budget, out limit_amount bigint, out raised bigint)
+language sql stable
+as $$
+  select l.limit_amount - case when l.raised_until <= w.ends_at then l.raised else 0 end, case when l.raised_until <= w.ends_at then 0 else l.raised end
+  from (
+    select w.limit_amount, w.raised, w.raised_until where w.budget_id = budget.budget_id
+    union all
+    select n.* from preauth.account as a
+    cross join lateral preauth._limit_with(w, budget.limit_amount, a.plan_changes_at) as n
+    where a.account_id = w.account_id and w.budget_id <> budget.budget_id
+  ) as l
+$$;
+comment on function preauth._limit_at_end(preauth.budget_window, preauth.budget) is
+  'The limit that a window ends with under the budget that applies then (preauth._budget_at), in its unit, and how much of it is raised then: whether or not it is written down that a raise has ended or a plan has changed.';
 
 -- 040_internal/_limit_with.sql
 create function preauth._limit_with(
@@ -3966,11 +4319,11 @@ $$;
 comment on function preauth._lock_leases(text, text, timestamptz) is 'Locks a reservation''s lines against lapsing; false if one has lapsed already.';
 
 -- 040_internal/_lock_plan_windows.sql
-create function preauth._lock_plan_windows(plan_id text, budgets jsonb, apply text) returns void
+create function preauth._lock_plan_windows(plan_id text, budgets jsonb, apply text, gained bigint[]) returns void
 language plpgsql
 as $$
 begin
-  perform preauth._lock_windows(array(
+  perform preauth._lock_windows(gained || array(
     select w.window_id
     from jsonb_array_elements(budgets) as n (budget)
     join preauth.budget as b
@@ -3983,8 +4336,8 @@ begin
       or b.thresholds <> preauth._thresholds(n.budget)));
 end
 $$;
-comment on function preauth._lock_plan_windows(text, jsonb, text) is
-  'Locks, in one go and so in the one order, every current window that a change of a plan will touch (its limit, its overdraft or its thresholds), those of retired budgets that may come back among them.';
+comment on function preauth._lock_plan_windows(text, jsonb, text, bigint[]) is
+  'Locks, in one go and so in the one order, every current window that a change of a plan will touch (its limit, its overdraft or its thresholds), those of retired budgets that may come back among them, and those it will take up (gained).';
 
 -- 040_internal/_lock_reservations.sql
 create function preauth._lock_reservations(
@@ -4018,45 +4371,45 @@ comment on function preauth._lock_reservations(preauth._ask[]) is
   'Locks the reservations of a batch, in the order of keys. held: each ask''s; at: the instant they were locked; refused: the answers to asks that have none.';
 
 -- 040_internal/_lock_slots.sql
--- Who waited for a change of budgets sees its new budgets only in another statement: then all is locked, and looked at once more.
 create function preauth._lock_slots(routes preauth._route[], out slots preauth._slot[], out slot_ids bigint[], out reserved bigint[])
 language plpgsql
 as $$
 declare
   window_ids bigint[] := array[]::bigint[];
-  unseen integer;
-  rolls boolean;
+  budgets text[] := array[]::text[];
+  units text[] := array[]::text[];
+  expiries text[] := array[]::text[];
+  locked preauth.budget_window[];
+  w preauth.budget_window;
+  place integer;
+  rolls boolean := false;
 begin
   for k in 1 .. cardinality(routes) loop
     window_ids := window_ids || routes[k].window_ids;
+    budgets := budgets || routes[k].budgets;
+    units := units || routes[k].units;
+    expiries := expiries || routes[k].expiries;
   end loop;
-  select coalesce(array_agg(s.slot), '{}'), coalesce(array_agg(s.window_id), '{}'), coalesce(array_agg(s.reserved), '{}'),
-    count(*) filter (where s.unseen), bool_or(s.slice_length is not null)
-  into slots, slot_ids, reserved, unseen, rolls
-  from (
-    select w.window_id, w.reserved, w.slice_length, b.budget_id is null as unseen, row(
-      w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount,
-      preauth._capacity(w.limit_amount, w.overdraft_amount), preauth._next_capacity(w, b),
-      w.settled, w.starts_at, w.ends_at, b.on_expiry, w.slice_length * w.slice_count)::preauth._slot as slot
-    from (
-      select x.* from preauth.budget_window as x
-      where x.window_id = any (window_ids)
-      order by x.depth desc, x.account_id, x.window_id
-      for no key update
-    ) as w
-    left join preauth.budget as b on b.budget_id = w.budget_id
-  ) as s;
-  if unseen > 0 then
-    select again.slots, again.slot_ids, again.reserved into slots, slot_ids, reserved from preauth._lock_slots(routes) as again;
-  elsif rolls and preauth._age(slot_ids, preauth._now()) then
-    for k in 1 .. cardinality(slots) loop
-      slots[k].settled := (select w.settled from preauth.budget_window as w where w.window_id = slot_ids[k]);
-    end loop;
+  locked := preauth._locked_windows(window_ids);
+  slots := array[]::preauth._slot[];
+  slot_ids := array[]::bigint[];
+  reserved := array[]::bigint[];
+  for k in 1 .. cardinality(locked) loop
+    w := locked[k];
+    place := array_position(window_ids, w.window_id);
+    slot_ids[k] := w.window_id;
+    reserved[k] := w.reserved;
+    slots[k] := row(w.window_id, w.account_id, budgets[place], units[place], w.window_key, w.limit_amount, preauth._capacity(w.limit_amount, w.overdraft_amount), null,
+      w.settled, w.starts_at, w.ends_at, expiries[place], w.slice_length * w.slice_count)::preauth._slot;
+    rolls := rolls or w.slice_length is not null;
+  end loop;
+  if rolls and preauth._age(slot_ids, preauth._now()) then
+    slots := preauth._as_aged(slots, slot_ids);
   end if;
 end
 $$;
 comment on function preauth._lock_slots(preauth._route[]) is
-  'Locks every window of a batch once, in the order of preauth._lock_windows (one query, so that a decision costs less), and takes down what the decision needs of each: slots, their window_ids, their reserved amounts. Rolling windows are aged.';
+  'Locks every window of a batch once, in the order of preauth._lock_windows, and takes down what the decision needs of each: slots, their window_ids, their reserved amounts. Rolling windows are aged.';
 
 -- 040_internal/_lock_tallies.sql
 -- Who waited for a change of budgets sees its new budgets only in another statement: then all is locked, and looked at once more.
@@ -4112,6 +4465,20 @@ end
 $$;
 comment on function preauth._lock_windows(bigint[]) is
   'Locks budget windows in the one order: deepest account first, root last, then account_id, window_id: none of them ever changes. The windows as they are now: settled without what has aged out of a rolling one. Writes nothing, so that one statement may lock and update.';
+
+-- 040_internal/_locked_windows.sql
+create function preauth._locked_windows(window_ids bigint[]) returns preauth.budget_window[]
+language plpgsql
+as $$
+begin
+  return array(
+    select w from preauth.budget_window as w
+    where w.window_id = any (window_ids)
+    order by w.depth desc, w.account_id, w.window_id
+    for no key update);
+end
+$$;
+comment on function preauth._locked_windows(bigint[]) is 'Locks windows in the order of preauth._lock_windows; their rows, in that order.';
 
 -- 040_internal/_log_change.sql
 create function preauth._log_change(actor text, subject text, subject_id text, before jsonb, after jsonb, reason text) returns void
@@ -4194,8 +4561,8 @@ begin
       preauth._slice_length(budgets[m.place].window_policy), (budgets[m.place].window_policy ->> 'slices')::integer,
       preauth._alert_level(o.limit_amount, (select c.thresholds[1] from preauth.budget as c where c.budget_id = m.counter_id))
     from unnest(depths, scopes, zones, counter_ids) with ordinality as m (depth, scope, zone, counter_id, place)
-    cross join lateral preauth._next_window(m.scope, m.counter_id, budgets[m.place].window_policy, m.zone, at) as bounds
-    cross join lateral preauth._opening(m.scope, m.counter_id, budgets[m.place], m.zone, bounds.starts_at, bounds.ends_at, at) as o
+    cross join lateral preauth._next_window(m.scope, budgets[m.place], m.zone, at) as bounds
+    cross join lateral preauth._opening(m.scope, budgets[m.place], m.zone, bounds.starts_at, bounds.ends_at, at) as o
     where not exists (select from preauth._current_window(m.scope, m.counter_id, at))
     order by m.place
     on conflict do nothing
@@ -4294,6 +4661,19 @@ create function preauth._may_close(state text, next_state text) returns boolean
 language sql stable
 as $$ select state = 'held' or (state in ('released', 'lapsed') and next_state = 'settled') $$;
 comment on function preauth._may_close(text, text) is 'A held line may be settled, released or lapse; what was given back may still be settled, late. A settled line never changes.';
+
+-- 040_internal/_may_turn.sql
+create function preauth._may_turn(route preauth._route) returns boolean
+language sql stable
+as $$
+  select exists (select from preauth.account as a where a.account_id = any (route.path) and a.plan_changes_at is not null)
+    or exists (select from preauth.limit_raise as r where r.account_id = any (route.path))
+    or exists (
+      select from preauth.budget_window as w join preauth.budget as b on b.budget_id = w.budget_id
+      where w.window_id = any (route.window_ids) and b.rollover is not null)
+$$;
+comment on function preauth._may_turn(preauth._route) is
+  'Whether time alone may change more for a route than that leases lapse, slices age out and windows end with the same limit after each: a change of plan is scheduled, something is raised, or rolls over.';
 
 -- 040_internal/_missing_unit.sql
 create function preauth._missing_unit(route preauth._route, wanted bigint[]) returns text
@@ -4404,13 +4784,15 @@ comment on function preauth._next_capacity(preauth.budget_window, preauth.budget
 
 -- 040_internal/_next_window.sql
 create function preauth._next_window(
-  scope text, budget_id bigint, policy jsonb, zone text, at timestamptz,
+  scope text, budget preauth.budget, zone text, at timestamptz,
   out window_key text, out starts_at timestamptz, out ends_at timestamptz)
 language plpgsql stable
 as $$
 declare
+  policy constant jsonb := budget.window_policy;
+  kin constant bigint[] := array(select k.budget_id from preauth._kin(scope, budget) as k);
   anchor date := case when policy ->> 'kind' = 'cycle' then preauth._cycle_anchor(scope, zone) end;
-  previous preauth.budget_window;
+  previous preauth.budget_window := preauth._window_before(scope, budget, at);
   following timestamptz;
   recent timestamptz;
 begin
@@ -4418,13 +4800,10 @@ begin
   if isfinite(starts_at) then
     recent := starts_at - 3 * (ends_at - starts_at) - interval '3 days';
   end if;
-  select w.* into previous from preauth.budget_window as w
-  where w.account_id = scope and w.budget_id = _next_window.budget_id and w.starts_at <= at
-  order by w.starts_at desc limit 1;
   -- the zone has changed: what has been the period so far keeps its end, and no period is given a second allowance
   while exists (
     select from preauth.budget_window as w
-    where w.account_id = scope and w.budget_id = _next_window.budget_id and w.starts_at between recent and at
+    where w.account_id = scope and w.budget_id = any (kin) and w.starts_at between recent and at
       and w.window_key = _next_window.window_key)
   loop
     select b.window_key, b.ends_at into window_key, ends_at from preauth._window_bounds(policy, anchor, zone, ends_at) as b;
@@ -4432,12 +4811,12 @@ begin
   starts_at := greatest(starts_at, previous.ends_at);
   -- only where the clock was set back is there a window that follows
   select min(w.starts_at) into following from preauth.budget_window as w
-  where w.account_id = scope and w.budget_id = _next_window.budget_id and w.starts_at > at;
+  where w.account_id = scope and w.budget_id = any (kin) and w.starts_at > at;
   ends_at := least(ends_at, following);
 end
 $$;
-comment on function preauth._next_window(text, bigint, jsonb, text, timestamptz) is
-  'The window to make for a budget and account that have none at an instant: the period around it, from where the window before ended to where one that follows begins, so that they neither overlap nor leave a gap.';
+comment on function preauth._next_window(text, preauth.budget, text, timestamptz) is
+  'The window to make for a budget and account that have none at an instant: the period around it, from where the window before ended to where one that follows begins, so that they neither overlap nor leave a gap. Windows of budgets that count alike are among those before and after.';
 
 -- 040_internal/_no_budget_applies.sql
 create function preauth._no_budget_applies(account_id text, name text) returns jsonb
@@ -4463,7 +4842,7 @@ comment on function preauth._no_window_to_correct(text, jsonb) is 'Why there is 
 create function preauth._normal_body(call text, item jsonb) returns jsonb
 language sql stable
 as $$
-  select case when call = 'reserve' then '{"ttl_seconds": 120}' else '{}' end::jsonb
+  select case when call = 'reserve' then '{"ttl_seconds": 120}'::jsonb else '{}'::jsonb end
     || jsonb_strip_nulls(item - array['request_id', 'account_id', 'dry_run'])
 $$;
 comment on function preauth._normal_body(text, jsonb) is 'A well-formed item without its key, with defaults written out: two requests are the same when these are equal.';
@@ -4642,7 +5021,7 @@ comment on function preauth._open_windows(text[], text[], timestamptz) is 'Makes
 
 -- 040_internal/_opening.sql
 create function preauth._opening(
-  scope text, counter_id bigint, budget preauth.budget, zone text, starts_at timestamptz, ends_at timestamptz, at timestamptz,
+  scope text, budget preauth.budget, zone text, starts_at timestamptz, ends_at timestamptz, at timestamptz,
   out limit_amount bigint, out settled bigint, out rolled_over bigint, out raised bigint, out raised_until timestamptz)
 language plpgsql stable
 as $$
@@ -4650,7 +5029,7 @@ declare
   carried bigint := 0;
 begin
   if budget.rollover is not null then
-    carried := preauth._carried_over(scope, counter_id, budget, zone, starts_at);
+    carried := preauth._carried_over(scope, budget, zone, starts_at, at);
   end if;
   rolled_over := greatest(carried, 0);
   settled := greatest(-carried, 0);
@@ -4660,7 +5039,7 @@ begin
   limit_amount := limit_amount + raised;
 end
 $$;
-comment on function preauth._opening(text, bigint, preauth.budget, text, timestamptz, timestamptz, timestamptz) is
+comment on function preauth._opening(text, preauth.budget, text, timestamptz, timestamptz, timestamptz) is
   'What a new window begins with, in the budget''s unit: its limit with what rolls over and what is raised, and what counts as spent because the window before was overspent.';
 
 -- 040_internal/_option.sql
@@ -4692,6 +5071,40 @@ as $$
 $$;
 comment on function preauth._option_counts(jsonb, integer) is
   'What an option is priced by: max_usage, or a charge''s usage; an alternative that says neither max_usage nor amounts has the request''s. Null: nothing.';
+
+-- 040_internal/_option_foreseen_at.sql
+create function preauth._option_foreseen_at(
+  path text[], model text, amounts jsonb, call text, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], at timestamptz)
+returns timestamptz
+language sql stable
+as $$
+  with phase as (
+    select c.from_at, coalesce(lead(c.from_at) over (order by c.from_at), 'infinity') as until_at
+    from (select at union select a.plan_changes_at from preauth.account as a where a.account_id = any (path) and a.plan_changes_at > at) as c (from_at)
+  ), wanted as (
+    select p.from_at, p.until_at, b.scope, b.zone, b.budget, b.counter_id, preauth._amount_of(amounts, (b.budget).unit) as required
+    from phase as p
+    cross join lateral preauth._applicable_budgets(path, model, p.from_at) as b
+    where not (call = 'charge' and (b.budget).unit = 'open_holds')
+  ), refused as (
+    select p.from_at, p.until_at from phase as p left join wanted as w on w.from_at = p.from_at
+    group by p.from_at, p.until_at
+    having count(w.required) = 0 or bool_or(w.required is null and (w.budget).enforcement = 'hard')
+  ), turn as (
+    select t.* from wanted as w
+    cross join lateral preauth._foreseen_turns(
+      w.scope, w.zone, w.budget, w.counter_id, w.required, w.from_at, w.until_at, slots, slot_ids, reserved, lapses) as t
+    where w.required is not null
+    union all
+    select r.from_at, 1 from refused as r
+    union all
+    select r.until_at, -1 from refused as r
+  )
+  select min(f.turns_at) from (select t.turns_at, sum(sum(t.short)) over (order by t.turns_at) as short from turn as t group by t.turns_at) as f
+  where f.short = 0 and isfinite(f.turns_at)
+$$;
+comment on function preauth._option_foreseen_at(text[], text, jsonb, text, preauth._slot[], bigint[], bigint[], preauth._lapse[], timestamptz) is
+  'The earliest instant at which amounts fit every budget that applies to the account at path[1] then, if nothing else is spent until then: the plans that come by time alone among them. Null if never.';
 
 -- 040_internal/_option_model.sql
 create function preauth._option_model(body jsonb, option_no integer) returns text
@@ -4811,6 +5224,15 @@ as $$
 $$;
 comment on function preauth._page_errors(integer, text, boolean) is
   'What is wrong with the paging of a list, as [{path, message}]; [] when nothing is. counted: the list is in the order of a number, not of keys.';
+
+-- 040_internal/_period_ends_at.sql
+create function preauth._period_ends_at(scope text, zone text, budget preauth.budget, at timestamptz) returns timestamptz
+language sql stable
+as $$
+  select b.ends_at
+  from preauth._window_bounds(budget.window_policy, case when budget.window_policy ->> 'kind' = 'cycle' then preauth._cycle_anchor(scope, zone) end, zone, at) as b
+$$;
+comment on function preauth._period_ends_at(text, text, preauth.budget, timestamptz) is 'When a budget''s period around an instant ends, by the calendar of its account.';
 
 -- 040_internal/_period_key.sql
 create function preauth._period_key(policy jsonb, local_start timestamp) returns text
@@ -4957,8 +5379,8 @@ begin
   if body ->> 'unpriced' is not null and body -> 'unpriced' not in ('"refuse"', '"count_only"') then
     errors := errors || preauth._error('unpriced', 'must be refuse or count_only');
   end if;
-  if preauth._value_error('id', to_jsonb(plan_id)) is not null then
-    errors := errors || preauth._error('plan_id', preauth._value_error('id', to_jsonb(plan_id)));
+  if preauth._value_error('id', coalesce(to_jsonb(plan_id), 'null')) is not null then
+    errors := errors || preauth._error('plan_id', preauth._value_error('id', coalesce(to_jsonb(plan_id), 'null')));
   end if;
   if jsonb_typeof(body -> 'budgets') is distinct from 'array' or jsonb_array_length(body -> 'budgets') not between 1 and 32 then
     return errors || preauth._error('budgets', 'must be an array of 1 to 32 budgets');
@@ -4973,6 +5395,26 @@ begin
 end
 $$;
 comment on function preauth._plan_errors(text, jsonb) is 'What is wrong with a plan, as [{path, message}]; [] when nothing is.';
+
+-- 040_internal/_plan_gains.sql
+create function preauth._plan_gains(plan_id text, budgets jsonb, at timestamptz) returns table (account_id text, window_id bigint)
+language sql stable
+as $$
+  select a.account_id, w.window_id
+  from jsonb_array_elements(budgets) as n (body)
+  cross join lateral preauth._budget_row(_plan_gains.plan_id, null, n.body) as wanted
+  join preauth.budget as kin on kin.name = wanted.name and kin.owner <> 'plan:' || _plan_gains.plan_id and preauth._counts_alike(kin, wanted)
+  join preauth.budget_window as w on w.budget_id = kin.budget_id and w.starts_at <= at and w.ends_at > at
+  join preauth.account as a on a.account_id = w.account_id and preauth._plan_at(a, at) = _plan_gains.plan_id
+  where not exists (
+      select from preauth.budget as live
+      where live.owner = 'plan:' || _plan_gains.plan_id and live.retired_at is null and live.name = wanted.name and preauth._counts_alike(live, wanted))
+    and not exists (
+      select from preauth.budget as own
+      where own.owner = 'account:' || a.account_id and own.retired_at is null and own.name = wanted.name)
+$$;
+comment on function preauth._plan_gains(text, jsonb, timestamptz) is
+  'The accounts of a plan that are counted already, in the window given, by a budget that counts like one that the plan is about to get.';
 
 -- 040_internal/_plan_json.sql
 create function preauth._plan_json(plan_id text) returns jsonb
@@ -4993,7 +5435,7 @@ as $$
   from preauth._budgets_of(array[account_id], at) as b
   left join lateral preauth._current_window(b.scope, b.counter_id, at) as c on true
   left join preauth.budget_window as w on w.window_id = c.window_id
-  left join lateral preauth._next_window(b.scope, b.counter_id, (b.budget).window_policy, b.zone, at) as n
+  left join lateral preauth._next_window(b.scope, b.budget, b.zone, at) as n
     on c.window_id is null and (b.budget).window_policy ->> 'kind' <> 'fixed'
   where (b.budget).plan_id is not null and isfinite(coalesce(w.ends_at, n.ends_at))
 $$;
@@ -5146,10 +5588,10 @@ begin
   items := array[]::integer[];
   models := array[]::text[];
   for n in 1 .. cardinality(asks) loop
-    if preauth._is_priced(asks[n].body) then
+    if asks[n].body ?| array['max_usage', 'usage', 'alternatives'] and preauth._is_priced(asks[n].body) then
       items := items || n;
       for k in 0 .. preauth._last_option(asks[n].body) loop
-        if preauth._option_model(asks[n].body, k) <> all (models) then
+        if array_position(models, preauth._option_model(asks[n].body, k)) is null then
           models := models || preauth._option_model(asks[n].body, k);
         end if;
       end loop;
@@ -5157,7 +5599,7 @@ begin
   end loop;
 end
 $$;
-comment on function preauth._priced_items(preauth._ask[]) is 'The items of a batch that are to be priced, and the models that they name, each once.';
+comment on function preauth._priced_items(preauth._ask[]) is 'The items of a batch that are to be priced, and the models that they name, each once; null among them where an option names none.';
 
 -- 040_internal/_prior_reply.sql
 create function preauth._prior_reply(ask preauth._ask, held preauth.reservation) returns jsonb
@@ -5260,9 +5702,12 @@ begin
       wanted := preauth._wanted(routes[route_of[n]], places, preauth._asked_amounts(asks[n].body, 0, quotes, quote_of[n]));
       affordable := preauth._affordable(asks[n], quotes[quote_of[n]], slots[rulings[n].slot], places, wanted, slots, reserved);
     end if;
-    if rulings[n].verdict = 'exceeds_limit' then
-      -- for a request that never fits no lapsed lease was given back
+    if rulings[n].required + least(slots[rulings[n].slot].settled, 0) > slots[rulings[n].slot].capacity then
+      -- for a request that never fits this window no lapsed lease was given back
       rulings[n].available := rulings[n].available + preauth._lapsed(slot_ids[rulings[n].slot], at);
+    end if;
+    if rulings[n].verdict = 'exceeds_limit' and fits_at is not null and preauth._last_option(asks[n].body) = 0 then
+      rulings[n].verdict := 'budget_exhausted';
     end if;
     rulings[n].denial := preauth._denial(rulings[n], slots[rulings[n].slot], fits_at, affordable, at);
   end loop;
@@ -5445,8 +5890,8 @@ begin
   with found as materialized (
     select * from preauth._due_alerts(window_ids, at)
   ), told as (
-    insert into preauth.outbox (account_id, topic, window_id, threshold, occurrence, body, created_at)
-    select w.account_id, 'threshold_reached', w.window_id, f.threshold, f.occurrence, preauth._alert_body(w, b, f.threshold, at), at
+    insert into preauth.outbox (account_id, topic, window_id, threshold, occurrence, body, created_at, next_attempt_at)
+    select w.account_id, 'threshold_reached', w.window_id, f.threshold, f.occurrence, preauth._alert_body(w, b, f.threshold, at), at, at
     from found as f
     join preauth.budget_window as w on w.window_id = f.window_id
     join preauth.budget as b on b.budget_id = w.budget_id
@@ -5566,7 +6011,7 @@ as $$
       select coalesce(jsonb_agg(preauth._error(path || '.' || c.field, c.message) -> 0 order by c.field), '[]')
       from (
         select f.name, 'is not a field of a rate in ' || unit
-        from jsonb_object_keys(rate - array[preauth._rate_field(unit), 'per', 'required']) as f (name)
+        from jsonb_object_keys(jsonb_strip_nulls(rate) - array[preauth._rate_field(unit), 'per', 'required']) as f (name)
         union all
         values
           (preauth._rate_field(unit), case when preauth._is_amount(rate -> preauth._rate_field(unit)) is not true
@@ -6157,7 +6602,7 @@ as $$
 declare
   asks preauth._ask[] := preauth._asks(call, items, actors, within);
 begin
-  if not items @? '$[*].dry_run' then
+  if not items @? '$[*].dry_run ? (@ == true)' then
     return preauth._take(asks);
   end if;
   return preauth._rehearse_some(asks);
@@ -6223,6 +6668,12 @@ begin
 end
 $$;
 comment on function preauth._retire_budget(bigint, text, text) is 'A budget stops applying to new calls; its windows and what they hold stay.';
+
+-- 040_internal/_retry_delay.sql
+create function preauth._retry_delay(first_seconds integer, attempts_before integer) returns interval
+language sql immutable
+as $$ select make_interval(secs => greatest(first_seconds, least(first_seconds * 2.0 ^ least(attempts_before, 30), 3600))::double precision) $$;
+comment on function preauth._retry_delay(integer, integer) is 'How long after the beginning of a delivery the next one may begin: the first delay in seconds, doubled by each attempt before, up to an hour.';
 
 -- 040_internal/_revive_budget.sql
 create function preauth._revive_budget(holder text, wanted preauth.budget) returns void
@@ -6292,7 +6743,7 @@ comment on function preauth._rolling_spend() is 'What was ever added to rolling 
 -- 040_internal/_rollover.sql
 create function preauth._rollover(value jsonb) returns jsonb
 language sql stable
-as $$ select case when jsonb_typeof(value) = 'object' then '{"overspend": false}'::jsonb || value end $$;
+as $$ select case when jsonb_typeof(value) = 'object' then '{"overspend": false}'::jsonb || jsonb_strip_nulls(value) end $$;
 comment on function preauth._rollover(jsonb) is 'A well-formed rollover with its default written out; null for null.';
 
 -- 040_internal/_rollover_checks.sql
@@ -6310,7 +6761,7 @@ as $$
     select 'rollover.max', 'must be a whole number from 0 to 9007199254740991'
     where jsonb_typeof(r.value) = 'object' and not coalesce(preauth._is_amount(r.value -> 'max'), false)
     union all
-    select 'rollover.overspend', 'must be true or false' where jsonb_typeof(r.value) = 'object' and jsonb_typeof(r.value -> 'overspend') <> 'boolean'
+    select 'rollover.overspend', 'must be true or false' where jsonb_typeof(r.value) = 'object' and jsonb_typeof(r.value -> 'overspend') not in ('boolean', 'null')
     union all
     select 'rollover', 'is only for windows that end: calendar, cycle or fixed'
     where jsonb_typeof(r.value) = 'object' and body -> 'window' ->> 'kind' in ('lifetime', 'rolling')
@@ -6707,7 +7158,7 @@ comment on function preauth._slot_turns(preauth._slot, integer, bigint, bigint, 
 
 -- 040_internal/_slots_as_of.sql
 create function preauth._slots_as_of(slots preauth._slot[], at timestamptz) returns preauth._slot[]
-language plpgsql stable
+language plpgsql
 as $$
 declare
   found record;
@@ -6716,6 +7167,8 @@ begin
       and not exists (select from preauth.budget_window as w where w.raised_until <= at) then
     return slots;
   end if;
+  perform preauth._end_raises(array(
+    select w.window_id from unnest(slots) as s join preauth.budget_window as w on w.window_id = s.window_id where w.raised_until <= at), at);
   for k in 1 .. cardinality(slots) loop
     select w, preauth._budget_at(w, at) as budget into found from preauth.budget_window as w where w.window_id = slots[k].window_id;
     slots[k].limit_amount := preauth._limit_at(found.w, found.budget, at);
@@ -6727,7 +7180,7 @@ begin
 end
 $$;
 comment on function preauth._slots_as_of(preauth._slot[], timestamptz) is
-  'Slots with what time alone has changed, and nobody has written down yet: plans that have changed, raises that have ended. Only routes that were worked out just now can have such windows.';
+  'Slots, whose windows are locked, with what time alone has changed and nobody has written down yet: plans that have changed, and raises that have ended, which are written down with it. Only routes that were worked out just now can have such windows.';
 
 -- 040_internal/_spend_errors.sql
 create function preauth._spend_errors(since timestamptz, until timestamptz, by text[], label text, time_zone text) returns jsonb
@@ -6762,6 +7215,37 @@ as $$
   end
 $$;
 comment on function preauth._state_at(preauth.reservation, timestamptz) is 'The state at an instant, whether or not a sweep has written down yet what time alone has done.';
+
+-- 040_internal/_steps_of.sql
+create function preauth._steps_of(window_id bigint, from_at timestamptz, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[])
+returns table (steps_at timestamptz, taken bigint)
+language plpgsql stable
+as $$
+declare
+  place constant integer := array_position(slot_ids, window_id);
+begin
+  if place is not null then
+    return query
+      select greatest(l.lapses_at, from_at), case when bool_or(l.is_last) then least(slots[place].settled, 0) else slots[place].settled + reserved[place] - max(l.freed) end
+      from (select null::timestamptz as lapses_at, 0::bigint as freed, false as is_last
+            union all select l.lapses_at, l.freed, l.is_last from unnest(lapses) as l where l.slot = place) as l
+      group by 1;
+  else
+    return query
+      select greatest(l.lapses_at, from_at), (w.settled + w.reserved - sum(sum(l.amount)) over (order by greatest(l.lapses_at, from_at)))::bigint
+      from preauth.budget_window as w
+      cross join lateral (
+        select null::timestamptz as lapses_at, 0::bigint as amount
+        union all
+        select x.lapses_at, x.amount from preauth._window_lapses(w.window_id, 10000) as x
+      ) as l
+      where w.window_id = _steps_of.window_id
+      group by 1, w.settled, w.reserved;
+  end if;
+end
+$$;
+comment on function preauth._steps_of(bigint, timestamptz, preauth._slot[], bigint[], bigint[], preauth._lapse[]) is
+  'What is taken of a window (settled and held, in its unit) from an instant on, if nothing else is spent: then, and from each later lapse of a lease or age of a slice. A window of the batch is as the batch has left it.';
 
 -- 040_internal/_stricter_expiry.sql
 create function preauth._stricter_expiry(one text, other text) returns text
@@ -6832,46 +7316,39 @@ begin
   if way.worked_out is not null then
     locked.slots := preauth._slots_as_of(locked.slots, at);
   end if;
-  decided := preauth._decide(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, locked.slot_ids, at, locked.reserved);
+  decided := preauth._decide(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slot_ids, at, locked.slots, locked.reserved);
   rulings := decided.rulings;
   if cardinality(way.opened) > 0 then
     perform preauth._close_unused_accounts(way.opened, asks, rulings);
   end if;
   if preauth._has_denial(rulings) then
-    rulings := preauth._prove_denials(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, locked.slot_ids, decided.reserved, decided.lines, at, rulings);
+    rulings := preauth._prove_denials(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, decided.slots, locked.slot_ids, decided.reserved, decided.lines, at, rulings);
   end if;
-  recorded := preauth._record(asks, quoted.quotes, quoted.quote_of, rulings, decided.lines, locked.slots, at);
+  recorded := preauth._record(asks, quoted.quotes, quoted.quote_of, rulings, decided.lines, decided.slots, at);
   if way.worked_out is not null then
     perform preauth._close_unstarted_windows(way.made, decided.lines, recorded, locked.slot_ids);
     if cardinality(recorded) > 0 then
       perform preauth._keep_routes(way.worked_out, at);
     end if;
   end if;
-  return preauth._reserve_answers(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slots, decided.reserved, rulings, decided.lines, recorded, at);
+  return preauth._reserve_answers(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, decided.slots, decided.reserved, rulings, decided.lines, recorded, at);
 end
 $$;
 comment on function preauth._take(preauth._ask[]) is
   'Takes a batch of reserve or charge calls, numbered 1, 2, 3, …: price, find windows, lock them once in order, decide in order, record, answer in order.';
 
 -- 040_internal/_take_up.sql
-create function preauth._take_up(account_id text, apply text, at timestamptz, actor text, reason text) returns void
+create function preauth._take_up(account_id text, apply text, at timestamptz, actor text, reason text, since timestamptz default null) returns void
 language plpgsql
 as $$
 declare
   taken bigint[];
 begin
   with pair as (
-    select distinct on ((e.budget).budget_id) c.window_id, e.budget, former
+    select t.window_id, e.budget, former
     from preauth._budgets_of(array[_take_up.account_id], at) as e
-    join preauth.budget as former
-      on former.name = (e.budget).name and former.budget_id <> (e.budget).budget_id
-      and (former.account_id = _take_up.account_id or former.plan_id is not null) and preauth._counts_alike(former, e.budget)
-    cross join lateral preauth._current_window(_take_up.account_id, former.budget_id, at) as c
-    join preauth.budget_window as w on w.window_id = c.window_id
-    where not exists (
-      select from preauth.budget_window as x
-      where x.account_id = _take_up.account_id and x.budget_id = (e.budget).budget_id and x.starts_at < w.ends_at and x.ends_at > w.starts_at)
-    order by (e.budget).budget_id, c.window_id desc
+    cross join lateral preauth._window_to_take_up(_take_up.account_id, e.budget, coalesce(since, at)) as t
+    join preauth.budget as former on former.budget_id = t.budget_id
   ), moved as (
     update preauth.budget_window as w
     set budget_id = (p.budget).budget_id,
@@ -6883,7 +7360,7 @@ begin
       overdraft_amount = preauth._overdraft(p.budget)
     from pair as p
     join preauth.budget_window as was on was.window_id = p.window_id
-    cross join lateral preauth._limit_with(was, (p.budget).limit_amount, at) as l
+    cross join lateral preauth._limit_with(was, (p.budget).limit_amount, coalesce(since, at)) as l
     where w.window_id = p.window_id
     returning w.window_id, was.limit_amount as before, w.limit_amount as after,
       (p.former).owner || '/' || (p.former).name as taken_from, (p.budget).owner || '/' || (p.budget).name as taken_by
@@ -6898,8 +7375,14 @@ begin
   perform preauth._raise_alerts(taken, at);
 end
 $$;
-comment on function preauth._take_up(text, text, timestamptz, text, text) is
-  'Each budget that applies to a locked account, but has no window yet, takes up the account''s current window of a budget that counts alike and applies no more: what is spent and held there goes on counting. apply now: with its own limit. Each leaves a limit_changed event.';
+comment on function preauth._take_up(text, text, timestamptz, text, text, timestamptz) is
+  'Each budget that applies to a locked account, but has no window yet, takes up the account''s current window of a budget that counts alike and applies no more: what is spent and held there goes on counting. apply now: with its own limit. since: when the budgets began to apply, if before: then what was current at that instant, be it ended by now. Each leaves a limit_changed event.';
+
+-- 040_internal/_taken_at.sql
+create function preauth._taken_at(steps preauth._step[], at timestamptz) returns bigint
+language sql immutable
+as $$ select s.taken from unnest(steps) as s where s.steps_at <= at order by s.steps_at desc limit 1 $$;
+comment on function preauth._taken_at(preauth._step[], timestamptz) is 'What is taken of a window at an instant, in its unit, by its steps (preauth._steps_of).';
 
 -- 040_internal/_tariffs.sql
 -- usd_nano by one probe of the key for each name; an index that is empty as a rule tells that there is no other unit.
@@ -7234,6 +7717,26 @@ $$;
 comment on function preauth._unopened(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[]) is
   'The accounts and models with windows that are not made yet and are needed; a request that will be refused because what it asks of a budget cannot be told makes none.';
 
+-- 040_internal/_untold_ruling.sql
+create function preauth._untold_ruling(ruling preauth._ruling, route preauth._route, wanted bigint[], problems jsonb) returns preauth._ruling
+language plpgsql stable
+as $$
+declare
+  problem jsonb;
+begin
+  ruling.detail := preauth._missing_unit(route, wanted);
+  ruling.verdict := case when ruling.detail is not null then 'amount_missing' when num_nonnulls(variadic wanted) = 0 then 'no_budget' end;
+  if problems <> '{}' then
+    problem := preauth._quote_problem(problems, route, wanted, ruling.detail);
+    ruling.verdict := coalesce(problem ->> 'code', ruling.verdict);
+    ruling.detail := coalesce(problem::text, ruling.detail);
+  end if;
+  return ruling;
+end
+$$;
+comment on function preauth._untold_ruling(preauth._ruling, preauth._route, bigint[], jsonb) is
+  'The ruling of a request of which some budget''s amount cannot be told, or to which none applies: amount_missing where a hard budget counts it, no_budget where none is told, or the code of what stands against its price (problems: {unit: {code, …}}); else as it was.';
+
 -- 040_internal/_usage_problems.sql
 create function preauth._usage_problems(problems jsonb, model text, told jsonb) returns jsonb
 language plpgsql stable
@@ -7541,6 +8044,24 @@ end
 $$;
 comment on function preauth._why_denied(preauth.reservation, integer) is 'A denial with the figures and the open holds that proved it.';
 
+-- 040_internal/_window_before.sql
+create function preauth._window_before(scope text, budget preauth.budget, at timestamptz) returns preauth.budget_window
+language sql stable
+as $$
+  select w.*
+  from preauth._kin(scope, budget) as k
+  cross join lateral (
+    select x.* from preauth.budget_window as x
+    where x.account_id = scope and x.budget_id = k.budget_id and x.starts_at < _window_before.at and x.ends_at <= _window_before.at
+    order by x.starts_at desc
+    limit 1
+  ) as w
+  order by w.ends_at desc, w.window_id desc
+  limit 1
+$$;
+comment on function preauth._window_before(text, preauth.budget, timestamptz) is
+  'The last window of an account that ended by an instant, of a budget or of one that counts alike; null if there is none.';
+
 -- 040_internal/_window_bounds.sql
 create function preauth._window_bounds(policy jsonb, anchor date, zone text, at timestamptz, out window_key text, out starts_at timestamptz, out ends_at timestamptz)
 language plpgsql stable
@@ -7627,7 +8148,7 @@ as $$
       when value ->> 'period' = 'week' then '{"week_start": "monday"}'
       when value ->> 'period' in ('quarter', 'year') then '{"year_start_month": 1}'
       else '{}'
-    end::jsonb || value
+    end::jsonb || jsonb_strip_nulls(value)
 $$;
 comment on function preauth._window_policy(jsonb) is 'A well-formed window policy with its defaults written out.';
 
@@ -7659,6 +8180,22 @@ end
 $$;
 comment on function preauth._window_to_correct(text, text, text, timestamptz) is
   'The window that a correction means: the one with that key, or the current one, which is made if nothing was spent in it yet; null if there is none. The account is locked.';
+
+-- 040_internal/_window_to_take_up.sql
+create function preauth._window_to_take_up(scope text, budget preauth.budget, since timestamptz) returns table (window_id bigint, budget_id bigint, ends_at timestamptz)
+language sql stable
+as $$
+  select c.window_id, k.budget_id, c.ends_at
+  from preauth._kin(scope, budget) as k
+  cross join lateral preauth._current_window(scope, k.budget_id, since) as c
+  where k.budget_id <> budget.budget_id and not exists (
+    select from preauth.budget_window as x
+    where x.account_id = scope and x.budget_id = budget.budget_id and x.starts_at < c.ends_at and x.ends_at > c.starts_at)
+  order by c.window_id desc
+  limit 1
+$$;
+comment on function preauth._window_to_take_up(text, preauth.budget, timestamptz) is
+  'The window that a budget takes up when it begins to apply to an account at an instant: the one current then of a budget that counts alike; none where it has one of its own.';
 
 -- 040_internal/_window_value_errors.sql
 create function preauth._window_value_errors(path text, value jsonb) returns jsonb
@@ -7763,6 +8300,28 @@ $$;
 comment on function preauth._with_costs(preauth._ask[], preauth.reservation[]) is
   'Settlements with what their usage costs, by the tables of the reservations that they are for (held: of the same place); one that accepts an overage has what was refused.';
 
+-- 040_internal/_with_next_capacities.sql
+-- Only a denial asks what the next window has room for: an authorization does not pay for it.
+create function preauth._with_next_capacities(slots preauth._slot[], slot_ids bigint[]) returns preauth._slot[]
+language plpgsql stable
+as $$
+declare
+  found record;
+begin
+  for found in
+    select array_position(slot_ids, w.window_id) as place, preauth._next_capacity(w, b) as capacity
+    from preauth.budget_window as w
+    join preauth.budget as b on b.budget_id = w.budget_id
+    where w.window_id = any (slot_ids)
+  loop
+    slots[found.place].next_capacity := coalesce(slots[found.place].next_capacity, found.capacity);
+  end loop;
+  return slots;
+end
+$$;
+comment on function preauth._with_next_capacities(preauth._slot[], bigint[]) is
+  'Slots with what their next windows will have room for; where that is known already (preauth._slots_as_of) it stays.';
+
 -- 040_internal/_with_retry_after.sql
 create function preauth._with_retry_after(headers json, denial jsonb) returns json
 language sql stable
@@ -7779,9 +8338,6 @@ create function preauth._with_twins(asks preauth._ask[]) returns preauth._ask[]
 language plpgsql stable
 as $$
 begin
-  if cardinality(asks) = 1 then
-    return asks;
-  end if;
   if cardinality(asks) = (select count(*) from (select distinct a.request_id, a.account_id from unnest(asks) as a) as k) then
     return asks;
   end if;
@@ -7818,7 +8374,7 @@ comment on function preauth._without_aliases(preauth._tariff[], timestamptz) is 
 create function preauth._work_out_routes(account_ids text[], at timestamptz) returns setof preauth.route
 language sql stable
 as $$
-  select leaf.account_id, c.version, w.valid_from, least(w.valid_until, scheduled.begins_at), leaf.path, halted.account_id, w.window_ids, w.units, w.hard, w.models
+  select leaf.account_id, c.version, w.valid_from, least(w.valid_until, scheduled.begins_at), leaf.path, halted.account_id, w.window_ids, w.units, w.hard, w.models, w.budgets, w.expiries
   from (select distinct a.account_id from unnest(account_ids) as a (account_id)) as k
   join preauth.account as leaf on leaf.account_id = k.account_id
   cross join preauth.configuration as c
@@ -7838,7 +8394,9 @@ as $$
       coalesce(array_agg(current.window_id order by b.place), '{}') as window_ids,
       coalesce(array_agg((b.budget).unit order by b.place), '{}') as units,
       coalesce(array_agg((b.budget).enforcement = 'hard' order by b.place), '{}') as hard,
-      coalesce(array_agg((b.budget).model order by b.place), '{}') as models
+      coalesce(array_agg((b.budget).model order by b.place), '{}') as models,
+      coalesce(array_agg((b.budget).name order by b.place), '{}') as budgets,
+      coalesce(array_agg((b.budget).on_expiry order by b.place), '{}') as expiries
     from (
       select row_number() over (order by x.step, (x.budget).model is null, (x.budget).unit = 'open_holds', (x.budget).name) as place, x.*
       from preauth._budgets_of(leaf.path, at) as x
@@ -7948,6 +8506,7 @@ declare
   was jsonb;
   due_id text;
   reason text;
+  changed_at timestamptz;
 begin
   foreach due_id in array due loop
     was := preauth._account_json(due_id);
@@ -7955,8 +8514,8 @@ begin
     set plan_id = a.next_plan_id, next_plan_id = null, plan_changes_at = null, plan_change_reason = null
     from preauth.account as before
     where a.account_id = due_id and before.account_id = due_id
-    returning before.plan_change_reason into reason;
-    perform preauth._take_up(due_id, 'now', at, 'schedule', reason);
+    returning before.plan_change_reason, before.plan_changes_at into reason, changed_at;
+    perform preauth._take_up(due_id, 'now', at, 'schedule', reason, changed_at);
     perform preauth._log_change('schedule', 'account', due_id, was, preauth._account_json(due_id), reason);
   end loop;
 end
@@ -8064,8 +8623,12 @@ declare
   at timestamptz := preauth._now();
   due text[];
 begin
+  if max_count < 0 then
+    perform preauth._raise('PA001', 'max_count must not be negative');
+  end if;
   if not exists (select from preauth.account as a where a.plan_changes_at <= at) then
-    return preauth._end_raises(max_count, at);
+    return preauth._end_raises(array(
+      select r.window_id from preauth.budget_window as r where r.raised_until <= at order by r.raised_until limit max_count), at);
   end if;
   perform preauth._lock_configuration();
   due := array(
@@ -8078,7 +8641,7 @@ begin
 end
 $$;
 comment on function preauth_api.apply_due(integer) is
-  'Writes down what time has changed of plans and raises, which decisions and balances heed without it: at most max_count accounts, or else windows. Any number of workers may call it: they take turns. Returns how many; call again until that is 0.';
+  'Writes down what time has changed of plans and raises, which decisions and balances heed without it: at most max_count accounts, or else windows. Any number of workers may call it: they take turns. Returns how many; call again until that is 0. Raises PA001 where max_count is negative.';
 
 -- 050_api/archive.sql
 create function preauth_api.archive(before timestamptz, max_count integer default 1000, after text default null) returns table (document text, cursor text)
@@ -8229,7 +8792,7 @@ begin
   from (
     select x.*
     from preauth.reservation as x
-    where (audit_decisions.account_id is null or x.account_id || '' = audit_decisions.account_id)
+    where (audit_decisions.account_id is null or x.account_id collate "C" = audit_decisions.account_id)
       and (audit_decisions.request_id is null or x.request_id = audit_decisions.request_id)
       and (since is null or x.created_at >= since)
       and (until is null or x.created_at < until)
@@ -8320,7 +8883,7 @@ begin
       from preauth.reservation as r
       cross join lateral unnest(r.price_table_ids) as t (price_table_id)
       join preauth.price_table as x on x.price_table_id = t.price_table_id
-      where r.created_at >= since and r.created_at < until and (audit_prices.account_id is null or r.account_id || '' = audit_prices.account_id)
+      where r.created_at >= since and r.created_at < until and (audit_prices.account_id is null or r.account_id collate "C" = audit_prices.account_id)
       group by t.price_table_id
     ) as u
     join preauth.price_table as p on p.price_table_id = u.price_table_id
@@ -8574,6 +9137,28 @@ $$;
 comment on function preauth_api.charge_many(jsonb, text[], text[]) is
   'Many charge calls at once. items: JSON array of 1 to 512 bodies, taken in order; a bad item fails alone. actors: who asks, item by item (null: the role that calls). within: account subtree each caller is bound to (null: any). Rows in the order of items: n from 1, HTTP status, headers, body, and for a new authorization the root of the account''s tree. Raises PA001 unless items is such an array.';
 
+-- 050_api/confirm_alerts.sql
+create function preauth_api.confirm_alerts(message_ids bigint[]) returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  confirmed integer;
+begin
+  with had as (
+    select o.message_id, o.account_id from preauth.outbox as o
+    where o.message_id = any (confirm_alerts.message_ids) and o.delivered_at is null
+    order by o.message_id
+    for update
+  )
+  update preauth.outbox as o set delivered_at = preauth._now()
+  from had as h
+  where o.message_id = h.message_id and o.account_id = h.account_id;
+  get diagnostics confirmed = row_count;
+  return confirmed;
+end
+$$;
+comment on function preauth_api.confirm_alerts(bigint[]) is 'Notes that the receiver has these messages: they are not taken again. Returns how many were not confirmed before.';
+
 -- 050_api/create_key.sql
 create function preauth_api.create_key(name text, role text, key_hash bytea, account_id text default null, actor text default null) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -8590,7 +9175,11 @@ begin
   end if;
   insert into preauth.api_key (key_id, name, role, account_id, key_hash, created_at)
   values ('key_' || replace(gen_random_uuid()::text, '-', ''), create_key.name, create_key.role, create_key.account_id, create_key.key_hash, preauth._now())
+  on conflict on constraint api_key_hash_once do nothing
   returning * into made;
+  if not found then
+    return preauth._answered(preauth._malformed(preauth._error('key_hash', 'is of another key')));
+  end if;
   perform preauth._log_change(actor, 'api_key', made.key_id, null, preauth._key_json(made), null);
   return preauth._answered(preauth._key_json(made));
 end
@@ -8651,14 +9240,17 @@ declare
     from preauth.reservation as r
     where r.state in ('authorized', 'cancellation_requested') and r.expires_at <= at
     order by r.expires_at
-    limit max_count
+    limit greatest(max_count, 0)
     for no key update skip locked);
 begin
+  if max_count < 0 then
+    perform preauth._raise('PA001', 'max_count must not be negative');
+  end if;
   return preauth._expire(due, null, at);
 end
 $$;
 comment on function preauth_api.expire_due(integer) is
-  'Writes down what time has done to at most max_count holds: kept as unknown, lapsed, or charged at the hold. Any number of workers may call it; it skips what others have locked. Returns how many; call again while that is max_count.';
+  'Writes down what time has done to at most max_count holds: kept as unknown, lapsed, or charged at the hold. Any number of workers may call it; it skips what others have locked. Returns how many; call again while that is max_count. Raises PA001 where max_count is negative.';
 
 -- 050_api/extend.sql
 create function preauth_api.extend(
@@ -8708,7 +9300,7 @@ begin
     return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', account_id)));
   end if;
   select count(*) into held from preauth.reservation as r
-  where r.account_id || '' = forget.account_id and r.state not in ('settled', 'released', 'lapsed', 'denied');
+  where r.account_id collate "C" = forget.account_id and r.state not in ('settled', 'released', 'lapsed', 'denied');
   if held > 0 then
     return preauth._answered(preauth._problem('holds_open', format('Account %s has %s open holds: settle, release or resolve them first.', account_id, held)));
   end if;
@@ -8782,7 +9374,7 @@ begin
   from (
     select x.*
     from preauth.reservation as x
-    where x.account_id || '' = claimed and x.created_at <= before.at
+    where x.account_id collate "C" = claimed and x.created_at <= before.at
       and (x.created_at, x.request_id) < (before.at, before.first_key)
     order by x.created_at desc, x.request_id desc
     limit max_count + 1
@@ -8969,30 +9561,40 @@ as $$
 declare
   errors jsonb := preauth._plan_errors(plan_id, body);
   before jsonb;
+  at timestamptz;
+  gaining text[];
+  gained bigint[];
+  gaining_id text;
 begin
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
   end if;
   perform preauth._lock_configuration();
+  at := preauth._now();
+  select array_agg(distinct g.account_id), coalesce(array_agg(g.window_id), '{}') into gaining, gained from preauth._plan_gains(put_plan.plan_id, body -> 'budgets', at) as g;
+  perform from preauth.account as a where a.account_id = any (gaining) order by a.account_id for no key update;
   insert into preauth.plan (plan_id, created_at, unpriced) values (put_plan.plan_id, preauth._now(), 'refuse') on conflict do nothing;
   perform from preauth.plan as p where p.plan_id = put_plan.plan_id for update;
   before := preauth._plan_json(plan_id);
   update preauth.plan as p set unpriced = coalesce(body ->> 'unpriced', 'refuse') where p.plan_id = put_plan.plan_id;
   perform from preauth.budget as b where b.owner = 'plan:' || put_plan.plan_id and b.retired_at is null order by b.budget_id for update;
-  perform preauth._lock_plan_windows(put_plan.plan_id, body -> 'budgets', coalesce(body ->> 'apply', 'now'));
+  perform preauth._lock_plan_windows(put_plan.plan_id, body -> 'budgets', coalesce(body ->> 'apply', 'now'), gained);
   perform preauth._retire_budget(b.budget_id, actor, body ->> 'reason')
   from preauth.budget as b
   where b.owner = 'plan:' || put_plan.plan_id and b.retired_at is null
     and b.name not in (select n.budget ->> 'name' from jsonb_array_elements(body -> 'budgets') as n (budget));
   perform preauth._put_budget(put_plan.plan_id, null, n.budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason')
   from jsonb_array_elements(body -> 'budgets') as n (budget);
+  foreach gaining_id in array coalesce(gaining, '{}') loop
+    perform preauth._take_up(gaining_id, coalesce(body ->> 'apply', 'now'), at, actor, body ->> 'reason');
+  end loop;
   perform preauth._log_change(actor, 'plan', plan_id, case when before -> 'budgets' <> '[]' then before - 'created_at' end,
     preauth._plan_json(plan_id) - 'created_at', body ->> 'reason');
   return preauth._answered(preauth._plan_json(plan_id));
 end
 $$;
 comment on function preauth_api.put_plan(text, jsonb, text) is
-  'Makes a plan or replaces its budgets. body: {budgets, unpriced: refuse (default) or count_only, apply: now (default) or next_window, reason}. Budgets left out are retired. Returns the plan, or a problem with nothing written.';
+  'Makes a plan or replaces its budgets. body: {budgets, unpriced: refuse (default) or count_only, apply: now (default) or next_window, reason}. Budgets left out are retired. A budget that the plan gets takes up the current windows of its accounts on budgets that count alike. Returns the plan, or a problem with nothing written.';
 
 -- 050_api/put_raise.sql
 create function preauth_api.put_raise(account_id text, name text, body jsonb, actor text default null) returns jsonb
@@ -9305,6 +9907,33 @@ $$;
 comment on function preauth_api.switch_plan(text, jsonb, text) is
   'Puts an account under another plan. body: {plan_id, apply: now (default) or next_window, or at: an instant to come, reason}. next_window: when the longest current window of its plan ends. What is spent and held in the window of a budget that the new plan has too (same name, unit, window and model) goes on counting. The present plan with apply now forgets a change to come, and gives the current windows the plan''s limits. Returns the account, or a problem with nothing written.';
 
+-- 050_api/take_alerts.sql
+create function preauth_api.take_alerts(max_count integer default 20, retry_seconds integer default 15)
+returns table (message_id bigint, topic text, body jsonb, created_at timestamptz, attempts integer)
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  at timestamptz := preauth._now();
+begin
+  return query
+    with due as (
+      select o.message_id, o.account_id from preauth.outbox as o
+      where o.delivered_at is null and o.next_attempt_at <= at
+      order by o.next_attempt_at, o.message_id
+      limit max_count
+      for update skip locked
+    )
+    update preauth.outbox as o
+    set attempts = o.attempts + 1, next_attempt_at = at + preauth._retry_delay(retry_seconds, o.attempts)
+    from due as d
+    where o.message_id = d.message_id and o.account_id = d.account_id
+    returning o.message_id, o.topic, o.body, o.created_at, o.attempts;
+end
+$$;
+comment on function preauth_api.take_alerts(integer, integer) is
+  'Takes at most max_count messages whose delivery is due, the longest due first. Nobody else gets them for retry_seconds, which must be longer than a delivery takes; each further attempt doubles that, up to an hour. What is not confirmed by then is due again. Any number of workers may call it: it skips what others have locked.';
+
 -- 050_api/verify.sql
 create function preauth_api.verify() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
@@ -9397,5 +10026,5 @@ comment on view preauth_api.windows is 'Every budget window there has been, with
 -- 090_grants.sql
 select preauth._lock_down();
 
-insert into preauth.alembic_version (version_num) values ('0008');
+insert into preauth.alembic_version (version_num) values ('0009');
 commit;
