@@ -47,7 +47,7 @@ def temporary(cluster: Cluster, source: str = "template0") -> Iterator[str]:
     """A database cloned from ``source`` and dropped at the end, whoever is still connected."""
     name = f"t_{uuid.uuid4().hex}"
     with psycopg.connect(cluster.url("postgres"), autocommit=True) as admin:
-        _run(admin, "create database {} template {} strategy file_copy", name, source)
+        _run(admin, f"create database {{}} template {{}} strategy {cluster.cloning}", name, source)
     try:
         yield cluster.url(name)
     finally:
