@@ -1,5 +1,7 @@
 """Databases: templates built once per run, and a clone of one for each test."""
 
+import atexit
+import functools
 import os
 import uuid
 from collections.abc import Iterator
@@ -26,12 +28,26 @@ FIND = "select 1 from pg_database where datname = %s"
 
 def template(cluster: Cluster, schema: str) -> str:
     """The name of the template with that schema, built by whichever worker needs it first."""
+    return _template(cluster.pattern, schema)
+
+
+@functools.cache
+def _template(pattern: str, schema: str) -> str:
+    cluster = Cluster(pattern)
     name = f"template_{schema}"
     with psycopg.connect(cluster.url("postgres"), autocommit=True) as admin:
         admin.execute("select pg_advisory_lock(%s)", [BUILD_LOCK])
         if admin.execute(FIND, [name]).fetchone() is None:
             _build(cluster, admin, name, schema)
     return name
+
+
+@functools.cache
+def _admin(url: str) -> psycopg.Connection:
+    """One connection of this process that makes and drops its databases."""
+    connection = psycopg.connect(url, autocommit=True)
+    atexit.register(connection.close)
+    return connection
 
 
 def _build(cluster: Cluster, admin: psycopg.Connection, name: str, schema: str) -> None:
@@ -46,13 +62,12 @@ def _build(cluster: Cluster, admin: psycopg.Connection, name: str, schema: str) 
 def temporary(cluster: Cluster, source: str = "template0") -> Iterator[str]:
     """A database cloned from ``source`` and dropped at the end, whoever is still connected."""
     name = f"t_{uuid.uuid4().hex}"
-    with psycopg.connect(cluster.url("postgres"), autocommit=True) as admin:
-        _run(admin, f"create database {{}} template {{}} strategy {cluster.cloning}", name, source)
+    admin = _admin(cluster.url("postgres"))
+    _run(admin, f"create database {{}} template {{}} strategy {cluster.cloning}", name, source)
     try:
         yield cluster.url(name)
     finally:
-        with psycopg.connect(cluster.url("postgres"), autocommit=True) as admin:
-            _run(admin, "drop database {} with (force)", name)
+        _run(admin, "drop database {} with (force)", name)
 
 
 def mismatches(url: str) -> list[tuple[object, ...]]:
