@@ -6,7 +6,7 @@ select
 from preauth.usage_event as u
 left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id and u.window_id is null
 cross join lateral pg_catalog.jsonb_each(u.amounts) as a
-where u.kind <> 'limit_changed' and not (u.kind = 'adjustment' and u.request_id like 'rerate:%')
+where u.kind <> 'limit_changed' and not (u.kind = 'adjustment' and u.request_id ~ '^rerate:[0-9]+:[0-9]+:[0-9a-f-]{36}$')
 union all
 select
   e.occurred_at, e.event_id, e.account_id, e.request_id, e.event, e.detail ->> 'unit', (e.detail ->> 'difference')::bigint,

@@ -1,5 +1,7 @@
 """Databases: templates built once per run, and a clone of one for each test."""
 
+import atexit
+import functools
 import os
 import uuid
 from collections.abc import Callable, Iterator
@@ -37,13 +39,26 @@ FIND = "select 1 from pg_database where datname = %s"
 def template(cluster: Cluster, schema: str) -> str:
     """The name of the template with that schema, built by whichever worker needs it first."""
     name = template_name(schema, schemas.SOURCES)
-    build(cluster, name, BUILDERS[schema])
+    _built(cluster.pattern, name, schema)
     return name
 
 
 def template_name(schema: str, sources: Path) -> str:
     """Another folder of sources is another template: tests/mutants shares one cluster."""
     return f"template_{schema}" if sources == SQL else f"template_{schema}_{sources.parent.name}"
+
+
+@functools.cache
+def _built(pattern: str, name: str, schema: str) -> None:
+    build(Cluster(pattern), name, BUILDERS[schema])
+
+
+@functools.cache
+def _admin(url: str) -> psycopg.Connection:
+    """One connection of this process that makes and drops its databases."""
+    connection = psycopg.connect(url, autocommit=True)
+    atexit.register(connection.close)
+    return connection
 
 
 def build(
@@ -55,7 +70,10 @@ def build(
         admin.execute("select pg_advisory_lock(%s)", [BUILD_LOCK])
         if admin.execute(FIND, [name]).fetchone() is None:
             _run(admin, "drop database if exists {}", draft)
-            _run(admin, "create database {} template {} strategy file_copy", draft, source)
+            making = (
+                f"create database {{}} template {{}} encoding 'UTF8' strategy {cluster.cloning}"
+            )
+            _run(admin, making, draft, source)
             builder(cluster.url(draft))
             if profile.is_on():
                 profile.collect(cluster.url(draft))
@@ -64,22 +82,21 @@ def build(
 
 def drop(cluster: Cluster, name: str) -> None:
     """Drop it, whoever is connected."""
-    with psycopg.connect(cluster.url("postgres"), autocommit=True) as admin:
-        _run(admin, "drop database if exists {} with (force)", name)
+    _run(_admin(cluster.url("postgres")), "drop database if exists {} with (force)", name)
 
 
 @contextmanager
 def temporary(cluster: Cluster, source: str = "template0") -> Iterator[str]:
     """A database cloned from ``source`` and dropped at the end, whoever is still connected."""
     name = f"t_{uuid.uuid4().hex}"
-    with psycopg.connect(cluster.url("postgres"), autocommit=True) as admin:
-        _run(admin, "create database {} template {} strategy file_copy", name, source)
+    admin = _admin(cluster.url("postgres"))
+    _run(admin, f"create database {{}} template {{}} strategy {cluster.cloning}", name, source)
     try:
         yield cluster.url(name)
         if profile.is_on():
             profile.collect(cluster.url(name))
     finally:
-        drop(cluster, name)
+        _run(admin, "drop database {} with (force)", name)
 
 
 def mismatches(url: str) -> list[tuple[object, ...]]:

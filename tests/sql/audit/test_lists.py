@@ -209,6 +209,16 @@ class TestSpendThatWasCorrected:
         ]
 
 
+    @pytest.mark.parametrize("key", ["rerate:", "rerate:1", "rerate:1:2:again"])
+    async def test_a_corrections_key_does_not_hide_it_from_the_view(self, ledger, clock, key):
+        body = {"budget": "day", "amount": -7, "reason": "goodwill", "idempotency_key": key}
+        await ledger.call("adjust", account_id="u", body=body)
+        found = await ledger.connection.fetchval(
+            "select amount from preauth_api.spend where request_id = $1", key
+        )
+        assert found == -7
+
+
 @pytest.mark.parametrize(
     ("wrong", "path"),
     [
