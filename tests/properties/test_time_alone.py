@@ -29,7 +29,7 @@ WINDOWS = [
 PAUSES = [0, 0, 60, 600, 1800, 3600, 7200, 43_200, 86_400, 200_000]
 FIGURES = ("decision", "reason", "budget", "required", "available", "limit", "retry_after_ms", "resets_at")  # fmt: skip
 ROWS = """
-    select b.name, w.window_key, w.starts_at::text, w.ends_at::text, w.limit_amount, w.settled, w.reserved, w.rolled_over, w.raised, w.raised_until::text
+    select b.name, w.window_key, w.starts_at::text, w.ends_at::text, w.limit_amount, preauth._settled_at(w, preauth._now()), w.reserved, w.rolled_over, w.raised, w.raised_until::text
     from preauth.budget_window as w join preauth.budget as b on b.budget_id = w.budget_id
     where w.account_id = %s order by 1, 3"""
 

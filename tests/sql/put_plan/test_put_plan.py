@@ -169,3 +169,19 @@ async def test_malformed_plans_are_refused_and_nothing_is_written(ledger, clock,
 async def test_a_plan_id_is_an_id(ledger, clock):
     assert_problem(await ledger.put_plan("a b", budget("cap")), 400, "malformed")
     assert await ledger.count("plan") == 0
+
+
+async def test_a_budget_that_the_plan_gets_takes_up_what_its_accounts_have_spent_elsewhere(
+    ledger, clock
+):
+    """No second allowance: ann spent hers under a plan that counts alike."""
+    await ledger.put_plan("one", budget("cap", 100, window=MONTH))
+    await ledger.put_plan("two", budget("calls", 100, unit="calls", window=MONTH))
+    await ledger.put_account("ann", plan_id="one")
+    await ledger.charge("c1", "ann", tokens(90))
+    await ledger.put_account("ann", plan_id="two")
+    await ledger.put_account("bob", plan_id="two")
+    more = budget("calls", 100, unit="calls", window=MONTH)
+    await ledger.put_plan("two", more, budget("cap", 120, window=MONTH))
+    assert await ledger.figures("ann") == Figures(90, 0, 30)
+    assert await ledger.figures("bob") == Figures(0, 0, 120)
