@@ -109,7 +109,7 @@ class Story:
 
     def both(self, function, **arguments):
         first, second = (side.call(function, **arguments) for side in self.sides)
-        assert _figures(first) == _figures(second), (function, arguments, first, second)
+        assert _other(_figures(first), _figures(second)) == {}, (function, arguments, self.now)
         return second
 
     def budget(self, name):
@@ -277,6 +277,12 @@ OPERATIONS = {
     "charge": 30, "reserve": 20, "record": 5, "settle": 10, "switch": 14, "lift": 8, "drop": 3,
     "own": 4, "disown": 2, "replan": 3, "zone": 2, "adjust": 4,
 }  # fmt: skip
+
+
+def _other(swept, unswept):
+    if not isinstance(swept, dict):
+        return {} if swept == unswept else {"reply": (swept, unswept)}
+    return {n: (swept[n], unswept[n]) for n in swept if swept[n] != unswept[n]}
 
 
 def _figures(reply):
