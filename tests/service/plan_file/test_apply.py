@@ -138,7 +138,7 @@ async def test_a_plan_that_is_scheduled_but_not_in_the_file_is_cancelled(
 async def test_no_plan_in_the_file_cancels_one_that_is_scheduled(applied, ledger: Ledger) -> None:
     none = FILE.replace("plan_id: free", "plan_id: null")
     applied("apply", none)
-    body = {"plan_id": "pro", "at": "2026-10-01T00:00:00Z"}
+    body = {"plan_id": "pro", "at": "2099-01-01T00:00:00Z"}
     await ledger.call("switch_plan", account_id="ann", body=body)
     assert applied("apply", none).stdout == '- accounts.ann.next_plan_id: "pro"\n'
     assert "next_plan_id" not in await ledger.call("account", account_id="ann")
