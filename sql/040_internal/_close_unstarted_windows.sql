@@ -10,7 +10,7 @@ begin
       select w.window_id
       from preauth.budget_window as w
       join preauth.budget as b on b.budget_id = w.budget_id
-      where w.window_id = any (made) and preauth._begins_anew(w, b)
+      where w.window_id = any (made) and (b.window_policy ->> 'kind' = 'fixed' or b.rollover is not null)
         and w.window_id not in (select slot_ids[l.slot] from unnest(lines) as l where l.n = any (recorded)));
     if cardinality(unstarted) > 0 then
       delete from preauth.outbox as o where o.window_id = any (unstarted);

@@ -3,8 +3,11 @@
 create function preauth._is_unstarted(w preauth.budget_window, budget preauth.budget, slot_ids bigint[], reserved bigint[]) returns boolean
 language sql stable
 as $$
-  select w.reserved = 0 and coalesce(reserved[array_position(slot_ids, w.window_id)], 0) = 0 and preauth._begins_anew(w, budget)
+  select w.reserved = 0 and coalesce(reserved[array_position(slot_ids, w.window_id)], 0) = 0 and (budget.window_policy ->> 'kind' = 'fixed' or budget.rollover is not null)
     and exists (select from preauth.budget_window as x where x.window_id = w.window_id and x.account_id = w.account_id and x.xmin = pg_current_xact_id()::xid)
+    and w.settled = coalesce((
+      select (u.amounts ->> budget.unit)::bigint from preauth.usage_event as u
+      where u.window_id = w.window_id and u.kind = 'adjustment' and u.actor = 'rollover'), 0)
     and not exists (select from preauth.usage_event as u where u.window_id = w.window_id and u.kind = 'limit_changed')
 $$;
 comment on function preauth._is_unstarted(preauth.budget_window, preauth.budget, bigint[], bigint[]) is

@@ -135,6 +135,16 @@ async def test_a_plan_that_is_scheduled_but_not_in_the_file_is_cancelled(
     assert applied("apply", FILE).stderr == "nothing to change\n"
 
 
+async def test_no_plan_in_the_file_cancels_one_that_is_scheduled(applied, ledger: Ledger) -> None:
+    none = FILE.replace("plan_id: free", "plan_id: null")
+    applied("apply", none)
+    body = {"plan_id": "pro", "at": "2099-01-01T00:00:00Z"}
+    await ledger.call("switch_plan", account_id="ann", body=body)
+    assert applied("apply", none).stdout == '- accounts.ann.next_plan_id: "pro"\n'
+    assert "next_plan_id" not in await ledger.call("account", account_id="ann")
+    assert applied("apply", none).stderr == "nothing to change\n"
+
+
 async def test_what_was_spent_goes_on_counting_under_the_other_plan(
     applied, ledger: Ledger, clock
 ) -> None:

@@ -40,6 +40,17 @@ async def test_the_end_of_a_raise_tells_what_is_reached_without_it(spent, clock)
     assert await told(spent) == [80]
 
 
+async def test_the_end_of_a_raise_is_told_by_the_first_decision_after_it(spent, clock):
+    body = {"amount": 1000, "expires_at": "2026-09-15T00:00:00Z"}
+    await spent.call("put_raise", account_id="ann", name="cap", body=body)
+    await spent.charge("c2", "ann", tokens(20))
+    clock.set("2026-09-15T00:00:00Z")
+    await spent.reserve("r", "ann", tokens(500))
+    assert await told(spent) == [80]
+    await spent.call("apply_due", max_count=10)
+    assert await told(spent) == [80]
+
+
 async def test_another_plan_with_less_tells_what_is_reached_under_it(spent):
     await spent.put_plan("less", budget("cap", 800, window=MONTH, thresholds=[50, 90]))
     await spent.call("switch_plan", account_id="ann", body={"plan_id": "less"})

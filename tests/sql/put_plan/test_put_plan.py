@@ -196,3 +196,19 @@ async def test_null_stands_for_an_optional_member_that_is_left_out(ledger, clock
     await ledger.put_plan("bare", *bare, budget("r", 1, window=MONTH, rollover={"max": 1}))
     as_read = [(await ledger.call("plan", plan_id=name))["budgets"] for name in ("nulls", "bare")]
     assert as_read[0] == as_read[1]
+
+
+async def test_a_budget_that_the_plan_gets_takes_up_what_its_accounts_have_spent_elsewhere(
+    ledger, clock
+):
+    """No second allowance: ann spent hers under a plan that counts alike."""
+    await ledger.put_plan("one", budget("cap", 100, window=MONTH))
+    await ledger.put_plan("two", budget("calls", 100, unit="calls", window=MONTH))
+    await ledger.put_account("ann", plan_id="one")
+    await ledger.charge("c1", "ann", tokens(90))
+    await ledger.put_account("ann", plan_id="two")
+    await ledger.put_account("bob", plan_id="two")
+    more = budget("calls", 100, unit="calls", window=MONTH)
+    await ledger.put_plan("two", more, budget("cap", 120, window=MONTH))
+    assert await ledger.figures("ann") == Figures(90, 0, 30)
+    assert await ledger.figures("bob") == Figures(0, 0, 120)

@@ -3,7 +3,7 @@
 Zones whose clocks do the same at the same instants over those years are walked once. Weeks and longer
 periods are walked from end to end. Days and hours are walked around every jump of the clocks: between
 jumps local time is a constant away from UTC. ``PREAUTH_TEST_SEQUENCES`` (the nightly setting) walks
-the days of all the years too.
+the days and hours of all the years too, and weeks, quarters, years and cycles from every start.
 """
 
 import os
@@ -92,6 +92,15 @@ LONG = {
     "yearly cycles of 31 December": (cycle("year"), "2009-12-31", 19),
 }
 
+WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+EVERY_START = [
+    *((calendar("week", week_start=day), None) for day in WEEKDAYS),
+    *((calendar("quarter", year_start_month=month), None) for month in range(1, 13)),
+    *((calendar("year", year_start_month=month), None) for month in range(1, 13)),
+    *((cycle("month"), f"2012-01-{day:02d}") for day in range(1, 32)),
+    *((cycle("year"), f"2012-{month:02d}-{day}") for month in range(1, 13) for day in (15, 29)),
+]
+
 AROUND = [
     (calendar("hour"), timedelta(hours=5)),
     (calendar("day"), timedelta(hours=60)),
@@ -155,3 +164,18 @@ def test_days_and_hours_follow_each_other_around_every_jump_of_the_clocks(walker
 def test_days_follow_each_other_for_20_years_in_every_zone(walker):
     for zone in zones(walker)[0]:
         assert walk(walker, calendar("day"), None, zone, FROM, UNTIL) >= 7303
+
+
+@pytest.mark.skipif(
+    not NIGHTLY, reason="every start of a period in every zone: the nightly setting"
+)
+def test_periods_from_every_start_follow_each_other_for_20_years_in_every_zone(walker):
+    for zone in zones(walker)[0]:
+        for policy, anchor in EVERY_START:
+            assert walk(walker, policy, anchor, zone, FROM, UNTIL) >= 19, (policy, anchor, zone)
+
+
+@pytest.mark.skipif(not NIGHTLY, reason="175,000 hours in every zone: the nightly setting")
+def test_hours_follow_each_other_for_20_years_in_every_zone(walker):
+    for zone in zones(walker)[0]:
+        assert walk(walker, calendar("hour"), None, zone, FROM, UNTIL) >= 175_000, zone
