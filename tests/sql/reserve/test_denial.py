@@ -156,3 +156,11 @@ async def test_nothing_is_affordable_where_another_budget_is_full(ledger):
 
     assert (denied["budget"], denied["available"]) == ("first", 90)
     assert denied["affordable"] is None
+
+
+async def test_zero_is_authorized_where_less_than_nothing_is_available(ledger):
+    await ledger.grant("ann")
+    await ledger.charge("c1", "ann", tokens(1500), record=True)
+    assert (await ledger.figures("ann")).available == -500
+    assert (await ledger.reserve("r1", "ann", tokens(0)))["decision"] == "authorized"
+    assert_denied(await ledger.reserve("r2", "ann", tokens(1)), "budget_exhausted", available=-500)
