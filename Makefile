@@ -85,7 +85,7 @@ mutmut: install-dev ## the same for the parts of service/ that need no database
 coverage: install-dev ## branch coverage of service/
 	@mkdir -p $(PYTEST_DEBUG_TEMPROOT)
 	@rm -f .coverage .coverage.*
-	@$(BIN)/python -m coverage run -m pytest -q tests/api tests/ledger tests/pricing tests/service
+	@$(BIN)/python -m coverage run -m pytest -q tests/api tests/e2e/test_dev.py tests/ledger tests/pricing tests/service
 	@$(BIN)/python -m coverage combine --quiet
 	@$(BIN)/python -m coverage report
 

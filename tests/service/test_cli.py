@@ -167,3 +167,49 @@ def test_a_bad_setting_and_an_unreachable_database_are_told_in_a_line(run, monke
 
 def test_version_names_the_schema_it_needs(run):
     assert run("version").stdout.endswith(f"(schema {migrate.head()})\n")
+
+
+def test_retention_says_what_it_moved_and_that_the_archive_is_whole(run, tmp_path):
+    run("migrate")
+    done = run("retention", "--months", "13", "--archive", str(tmp_path), "--check")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("moved 0 reservations from before 20")
+    assert done.stderr == "the archive holds all that was moved out\n"
+
+
+def test_retention_without_anything_to_do_is_a_mistake(run, tmp_path):
+    done = run("retention", "--archive", str(tmp_path))
+    assert done.exit_code == 2
+    assert "say --months, or --check" in done.stderr
+
+
+def test_an_archive_that_lacks_what_was_moved_out_fails_the_check(
+    run, empty_database_url, tmp_path
+):
+    run("migrate")
+    with psycopg.connect(empty_database_url) as connection:
+        connection.execute(
+            "insert into preauth.window_checkpoint values (1, 'ann', 7, 1, '2026-01-01T00:00:00Z')"
+        )
+    done = run("retention", "--archive", str(tmp_path), "--check")
+    assert done.exit_code == 1
+    assert done.stdout == "window 1: 0 lines and 0 settled in the archive, 1 and 7 moved out\n"
+
+
+def test_forgetting_tells_the_new_name_or_why_not(run, empty_database_url):
+    run("migrate")
+    with psycopg.connect(empty_database_url) as connection:
+        call(connection, "put_account", account_id="ann", body={})
+
+    [told] = lines(run("forget", "ann", "--reason", "asked for"))
+    assert told["forgotten"]
+    assert told["account_id"].startswith("forgotten:")
+    again = run("forget", "ann", "--reason", "asked for")
+    assert (again.exit_code, "ann" in again.stderr) == (1, True)
+
+
+def test_serving_needs_a_database_that_is_told(monkeypatch):
+    monkeypatch.delenv("PREAUTH_DATABASE_URL", raising=False)
+    done = CliRunner().invoke(main, ["serve"])
+    assert done.exit_code == 2
+    assert "PREAUTH_DATABASE_URL is not set" in done.stderr

@@ -136,3 +136,15 @@ async def test_the_future_cannot_be_archived(ledger, clock):
         await ledger.connection.fetch(
             "select * from preauth_api.archive($1)", clock.now + timedelta(days=1)
         )
+
+
+async def test_what_was_settled_after_the_instant_stays(ledger, clock, connection, tmp_path):
+    now = clock.now
+    clock.set(NOON)
+    await ledger.grant("bob")
+    await ledger.reserve("long", "bob", tokens(5))
+    clock.set(now)
+    await ledger.settle("long", tokens(5))
+    assert archive(connection, tmp_path, CUT) == 6
+    assert (await ledger.settle("long", tokens(5)))["replayed"]
+    assert await ledger.count("usage_event", "request_id = 'long'") == 1

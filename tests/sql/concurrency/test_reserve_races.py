@@ -1,13 +1,15 @@
 """Many reserve at once; the ledger decides as if one after the other."""
 
+import asyncio
 import random
 from functools import partial
 
 import pytest
 
-from tests.support.checks import authorized, denied
+from tests.support.checks import assert_problem, authorized, denied
 from tests.support.money import DAY, MONTH, budget, tokens
 from tests.support.session import Figures
+from tests.support.waits import until
 
 
 def reserve(request_id, account_id, amount, **more):
@@ -180,3 +182,21 @@ async def test_a_rush_for_the_room_of_lapsed_leases_fills_it_exactly(ledger, clo
     replies = await ledger.race([reserve(f"r{n}", "ann", 100) for n in range(50)])
     assert len(authorized(replies)) == 10
     assert await ledger.figures("ann") == Figures(0, 1000, 0)
+
+
+async def test_an_id_that_another_call_has_just_used_on_other_windows_holds_nothing(ledger):
+    """Nothing but the key itself stops the second: they share no window."""
+    for model in ("one", "two"):
+        await ledger.grant("ann", 1000, model, model=model)
+        await ledger.reserve(f"first-{model}", "ann", tokens(1), model=model)
+    winner, loser = await ledger.sessions(2)
+    transaction = winner.connection.transaction()
+    await transaction.start()
+    await winner.reserve("r", "ann", tokens(10), model="one")
+    waiting = asyncio.create_task(loser.reserve("r", "ann", tokens(10), model="two"))
+    blocked = "select 1 from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'"
+    await until(lambda: ledger.connection.fetchval(blocked, loser.pid), "the second waits")
+    await transaction.commit()
+    assert_problem(await waiting, 409, "request_id_conflict")
+    assert await ledger.figures("ann", "one") == Figures(0, 11, 989)
+    assert await ledger.figures("ann", "two") == Figures(0, 1, 999)

@@ -89,9 +89,9 @@ async def test_a_lapsed_lease_is_given_back_only_once(ledger, clock):
     await ledger.reserve("r1", "ann", tokens(400), ttl_seconds=5)
     await ledger.reserve("r2", "ann", tokens(100), ttl_seconds=60)
     clock.advance(seconds=5)
-    await ledger.release("r1")
+    assert_problem(await ledger.release("r1"), 409, "hold_lapsed")
     await ledger.expire()
-    await ledger.release("r1")
+    assert_problem(await ledger.release("r1"), 409, "hold_lapsed")
     assert await ledger.figures("ann") == Figures(0, 100, 900)
 
 

@@ -63,3 +63,16 @@ async def test_eight_alternatives_are_taken_and_nine_are_not(ledger, clock):
     assert reply["chosen_alternative"] == 7
     nine = await ledger.reserve("r2", "ann", tokens(2000), alternatives=[*eight, option(1)])
     assert_problem(nine, 400, "malformed")
+
+
+async def test_a_denial_names_what_the_request_itself_lacked(ledger, clock):
+    await ledger.grant("ann", 100, "one", model="one")
+    await ledger.grant("ann", 50, "two", model="two")
+    denied = await ledger.reserve(
+        "r1",
+        "ann",
+        tokens(101),
+        model="one",
+        alternatives=[{"model": "two", "amounts": tokens(51)}],
+    )
+    assert (denied["budget"], denied["required"], denied["limit"]) == ("one", 101, 100)

@@ -141,3 +141,12 @@ async def test_the_actor_of_each_item_is_in_its_timeline(ledger, clock):
     for request_id, actor in (("r1", "key_a"), ("r2", "key_b")):
         timeline = (await ledger.reservation(request_id))["timeline"]
         assert [event["actor"] for event in timeline] == [actor]
+
+
+async def test_a_replay_takes_no_room_from_what_is_new_beside_it(ledger):
+    await ledger.grant("ann")
+    first = {"request_id": "r1", "account_id": "ann", "amounts": tokens(300)}
+    await ledger.many("reserve", [first])
+    new = {"request_id": "r2", "account_id": "ann", "amounts": tokens(600)}
+    rows = await ledger.many("reserve", [first, new])
+    assert [(row.status, row.body["replayed"]) for row in rows] == [(200, True), (200, False)]

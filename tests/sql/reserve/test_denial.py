@@ -19,7 +19,7 @@ async def test_an_exhausted_budget_is_named_with_its_figures(ledger, clock):
         scope="ann", window="2026-09", unit="tokens", limit=1000, required=700, available=600,
         replayed=False,
     )  # fmt: skip
-    assert set(reply) >= MEMBERS - {"affordable"}
+    assert MEMBERS - {"affordable"} <= set(reply) <= MEMBERS
     assert reply["type"].startswith("https://preauth.dev/problems/")
     assert reply["title"]
     assert reply["detail"]
@@ -156,3 +156,11 @@ async def test_nothing_is_affordable_where_another_budget_is_full(ledger):
 
     assert (denied["budget"], denied["available"]) == ("first", 90)
     assert denied["affordable"] is None
+
+
+async def test_zero_is_authorized_where_less_than_nothing_is_available(ledger):
+    await ledger.grant("ann")
+    await ledger.charge("c1", "ann", tokens(1500), record=True)
+    assert (await ledger.figures("ann")).available == -500
+    assert (await ledger.reserve("r1", "ann", tokens(0)))["decision"] == "authorized"
+    assert_denied(await ledger.reserve("r2", "ann", tokens(1)), "budget_exhausted", available=-500)

@@ -489,3 +489,13 @@ async def test_a_price_takes_effect_at_its_very_instant(ledger, clock, rich):
     assert before["price_table_id"] == rich["price_table_id"]
     assert after["price_table_id"] == later["price_table_id"]
     assert [reply["lines"][0]["amount"] for reply in (before, after)] == [150_000, 300_000]
+
+
+async def test_more_tokens_than_an_amount_can_be_are_refused(ledger, clock):
+    await ledger.grant("ann", None)
+    most = 2**53 - 1
+    denied = await ask(ledger, "r1", "ann", {"input_tokens": most, "output_tokens": 1})
+    assert_problem(denied, 422, "amount_out_of_range")
+    assert denied["unit"] == "tokens"
+    held = await ask(ledger, "r2", "ann", {"input_tokens": most - 1, "output_tokens": 1})
+    assert held["lines"][0]["amount"] == most

@@ -135,3 +135,13 @@ async def test_a_rolling_observing_budget_counts_what_it_would_have_denied(ledge
         assert (await ledger.charge(f"c{n}", "ann", tokens(90)))["decision"] == "authorized"
     assert await ledger.figures("ann") == Figures(270, 0, -170)
     assert await ledger.count("outbox") == 1
+
+
+async def test_what_was_kept_of_yesterday_decides_nothing_today(ledger, clock):
+    """Which windows apply is kept from the first request on: until the first of them ends."""
+    await ledger.grant("ann", 100, window=DAY)
+    for n in range(2):
+        await ledger.charge(f"c{n}", "ann", tokens(50))
+    clock.set("2026-09-15T00:00:00Z")
+    reply = await ledger.charge("c2", "ann", tokens(100))
+    assert [line["window"] for line in reply["lines"]] == ["2026-09-15"]

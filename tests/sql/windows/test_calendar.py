@@ -66,6 +66,7 @@ async def test_a_period_has_exact_ends(ledger, clock, policy, key, starts, ends)
 )
 async def test_a_period_is_named_in_the_accounts_zone(ledger, clock, zone, policy, instant, key):
     assert (await window_at(ledger, clock, zone, policy, instant))["window"] == key
+    assert await ledger.count("budget_window") == 1, "no other was made on the way"
 
 
 @pytest.mark.parametrize(
