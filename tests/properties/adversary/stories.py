@@ -85,7 +85,7 @@ def own_budgets(draw: st.DrawFn) -> tuple[Any, ...]:
 
 
 LIFE = st.one_of(
-    *[bodies()] * 8,
+    *(bodies() for _ in range(6)),
     st.tuples(st.just("settle"), IDS, NAMED, COUNTS),
     st.tuples(st.just("settle"), IDS, NAMED, COUNTS),
     st.tuples(st.just("settle"), IDS, NAMED, st.none()),
@@ -120,4 +120,11 @@ ONE_BY_ONE = st.one_of(
 AT_ONCE = st.one_of(
     st.tuples(st.just("both"), CALLS, CALLS), LIFE.map(lambda call: ("both", call, call))
 )
-FAMILIES = {"one by one": ONE_BY_ONE, "two at once": ONE_BY_ONE | AT_ONCE}
+BEGINNINGS = st.lists(bodies().map(lambda call: ("once", call)), min_size=4, max_size=8)
+"""Most of what happens to a reservation happens to one that there is."""
+FAMILIES = {
+    name: st.tuples(BEGINNINGS, st.lists(steps, min_size=12, max_size=36)).map(
+        lambda s: s[0] + s[1]
+    )
+    for name, steps in [("one by one", ONE_BY_ONE), ("two at once", ONE_BY_ONE | AT_ONCE)]
+}
