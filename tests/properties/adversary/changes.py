@@ -26,6 +26,9 @@ class World(Book):
                 account.plan, account.scheduled = plan, None
                 account.refresh("now", since)
 
+    def tell(self, budget: Any, window: Any, at: datetime) -> None:
+        """Thresholds are tests/properties/test_model.py's."""
+
     def _spenders(self) -> list[Spender]:
         return [self.account(a.name) for a in self.accounts]
 
@@ -127,7 +130,7 @@ class World(Book):
             return {"code": "raise_unknown"}
         del account.raises[live[0]]
         account.refresh("now", at)
-        return {"name": name}
+        return {"budget": name}
 
     def correct(self, at: datetime, who: str, name: str, amount: int | None, key: str) -> Facts:
         """adjust, or with no amount reset; the key is used once."""

@@ -72,11 +72,8 @@ class Book(Model):
         known = self.asked.get((request_id, who))
         account.touch(at)
         if known is not None:
-            return (
-                {**known[1], "replayed": True}
-                if known[0] == body
-                else {"code": "request_id_conflict"}
-            )
+            same = known[0] == body
+            return self._again(known, at) if same else {"code": "request_id_conflict"}
         amounts, rate = body.get("amounts"), None
         if amounts is None:
             rate = max(r for r in enumerate(self.rates) if r[1][0] <= at)[1][1]
@@ -87,6 +84,11 @@ class Book(Model):
         if entry is not None:
             entry.request_id, entry.told, entry.rate = request_id, facts, rate
         return facts
+
+    def _again(self, known: tuple[Any, Facts, Entry | None], at: datetime) -> Facts:
+        """The first answer, but for what has become of the reservation since."""
+        _, facts, entry = known
+        return {**facts, **({"state": entry.state_at(at)} if entry else {}), "replayed": True}
 
     def _decided(
         self, at: datetime, account: Spender, amounts: Any, body: dict[str, Any]

@@ -9,7 +9,7 @@ from tests.properties.adversary.accounts import Definition, Plan
 from tests.properties.adversary.calls import is_priced
 from tests.support.money import DAY, LIFETIME, fixed, rolling
 
-__all__ = ["CALLS", "STEPS", "plans", "traits"]
+__all__ = ["FAMILIES", "plans", "traits"]
 
 UNITS = {"cap": "tokens", "usd": "usd_nano", "own": "requests"}
 POLICIES = {
@@ -18,9 +18,9 @@ POLICIES = {
     "own": [LIFETIME, fixed(600)],
 }
 NAMES = st.sampled_from(sorted(UNITS))
-IDS = st.sampled_from(["r0", "r1", "r2", "r3", "r4", "p0", "p1", "p2"])
-WHO = st.sampled_from(["ann", "ann", "ann", "team", "org"])
-NAMED = st.none() | WHO
+IDS = st.sampled_from(["r0", "r1", "r2", "p0", "p1"])
+WHO = st.sampled_from([*["ann"] * 6, "team", "org"])
+NAMED = st.sampled_from([*[None] * 5, "ann", "ann", "team"])
 PARENTS = st.sampled_from([None, "org", "team"])
 COUNTS = st.integers(0, 60)
 TTLS = st.sampled_from([1, 5, 60, 3600, 86400])
@@ -85,9 +85,7 @@ def own_budgets(draw: st.DrawFn) -> tuple[Any, ...]:
 
 
 LIFE = st.one_of(
-    bodies(),
-    bodies(),
-    bodies(),
+    *(bodies() for _ in range(6)),
     st.tuples(st.just("settle"), IDS, NAMED, COUNTS),
     st.tuples(st.just("settle"), IDS, NAMED, COUNTS),
     st.tuples(st.just("settle"), IDS, NAMED, st.none()),
@@ -111,13 +109,22 @@ CHANGES = st.one_of(
     st.tuples(st.just("due")),
 )  # fmt: skip
 CALLS = st.one_of(LIFE, LIFE, LIFE, CHANGES)
-STEPS = st.one_of(
+ONE_BY_ONE = st.one_of(
     CALLS.map(lambda call: ("once", call)),
     CALLS.map(lambda call: ("once", call)),
     CALLS.map(lambda call: ("once", call)),
     LIFE.map(lambda call: ("twice", call)),
-    st.tuples(st.just("both"), CALLS, CALLS),
-    LIFE.map(lambda call: ("both", call, call)),
     LEAPS.map(lambda by: ("leap", by)),
     st.tuples(st.just("turn"), st.integers(0, 9), st.sampled_from([-1, 0, 1])),
 )
+AT_ONCE = st.one_of(
+    st.tuples(st.just("both"), CALLS, CALLS), LIFE.map(lambda call: ("both", call, call))
+)
+BEGINNINGS = st.lists(bodies().map(lambda call: ("once", call)), min_size=4, max_size=8)
+"""Most of what happens to a reservation happens to one that there is."""
+FAMILIES = {
+    name: st.tuples(BEGINNINGS, st.lists(steps, min_size=12, max_size=36)).map(
+        lambda s: s[0] + s[1]
+    )
+    for name, steps in [("one by one", ONE_BY_ONE), ("two at once", ONE_BY_ONE | AT_ONCE)]
+}

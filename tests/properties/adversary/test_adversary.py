@@ -17,7 +17,7 @@ from tests.properties.adversary.accounts import Definition, Plan, Spender
 from tests.properties.adversary.calls import Adversary, Call
 from tests.properties.adversary.changes import World
 from tests.properties.adversary.ledger import Facts
-from tests.properties.adversary.stories import STEPS, UNITS, plans, traits
+from tests.properties.adversary.stories import FAMILIES, UNITS, plans, traits
 from tests.support.checks import code_of
 from tests.support.clock import Clock
 
@@ -146,15 +146,16 @@ def is_line(found: Any, wanted: Facts) -> bool:
     return fits and all(found[name] == wanted[name] for name in ("scope", "budget", "amount"))
 
 
-def test_the_book_agrees_whatever_is_asked(adversary):
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_book_agrees_whatever_is_asked(adversary, family):
     @settings(
-        max_examples=SEQUENCES, deadline=None, derandomize=not NIGHTLY, database=None,
+        max_examples=SEQUENCES // len(FAMILIES), deadline=None, derandomize=not NIGHTLY, database=None,
         phases=[Phase.generate, Phase.shrink], report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     @given(
         traits().flatmap(lambda t: st.tuples(st.just(t), plans(t))),
-        st.lists(STEPS, min_size=10, max_size=40),
+        FAMILIES[family],
     )
     def told_alike(offered, steps):
         kept, offers = offered
