@@ -70,8 +70,9 @@ async def test_with_synchronous_replication_nothing_acknowledged_is_lost(place):
 
 
 async def charge(url, request_id):
-    """Charge one token; the answer."""
+    """Charge one token, as the service does with a statement timeout; the answer."""
     session = await Session.open(url)
+    await session.connection.execute("set statement_timeout = '1s'")
     try:
         async with asyncio.timeout(3):
             return await session.charge(request_id, "ann", tokens(1))

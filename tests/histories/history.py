@@ -25,6 +25,8 @@ class Op:
     left: int | None = None
     """The answer said that so much was available after it."""
     name: str = ""
+    hint: float | None = None
+    """When it probably took effect, by any one clock: it only tells the search where to look first."""
 
     def possible(self, used: int, limit: int) -> bool:
         """Whether the window could have answered so at that moment."""

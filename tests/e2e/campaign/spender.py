@@ -1,13 +1,20 @@
 """Calls in the words of the stories: each notes what its answer says of every window."""
 
+import time
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from tests.e2e.campaign.client import Client
 from tests.e2e.campaign.log import Json, Log, Times
 from tests.e2e.campaign.roads import Said
 from tests.e2e.campaign.tree import Tree, Window, amounts_of
 
-__all__ = ["Hold", "Spender"]
+__all__ = ["TTL_SECONDS", "Hold", "Spender"]
+
+TTL_SECONDS = 86400
+"""Nothing expires during a campaign: the recount knows no clock."""
+
+BOOT = time.time() - time.monotonic()
 
 
 @dataclass
@@ -70,7 +77,9 @@ class Spender:
         for window, amount in wanted.items():
             moved = {**counter, "settled" if call == "charge" else "reserved": amount}
             left = lines.get(window, {}).get("available")
-            self.log.move(window, times, **moved, fits=amount, left=left, name=call)
+            self.log.move(
+                window, times, **moved, fits=amount, left=left, name=call, hint=_decided_at(answer)
+            )
 
     def _denied(self, answer: Json, times: Times) -> None:
         self.log.expect(answer["reason"] == "budget_exhausted", f"denied: {answer}")
@@ -102,7 +111,13 @@ class Spender:
         for window, amount in held.items():
             left = lines.get(window, {}).get("available")
             self.log.move(
-                window, times, settled=actual.get(window, 0), reserved=-amount, left=left, name=call
+                window,
+                times,
+                settled=actual.get(window, 0),
+                reserved=-amount,
+                left=left,
+                name=call,
+                hint=_instant(said[1].get("settled_at") or said[1]["released_at"]),
             )
         hold.amounts = {}
 
@@ -133,3 +148,14 @@ class Spender:
             self.log.expect(False, f"{body} was answered {said}")
         elif self.log.acknowledge(("adjust", account, key), body, said, times):
             self.log.move(window, times, settled=amount, reserved=0, name="adjust")
+
+
+def _decided_at(answer: Json) -> float | None:
+    """When a reservation was made, by PostgreSQL's clock; a charge does not say."""
+    end = answer.get("expires_at")
+    return _instant(end) - TTL_SECONDS if end else None
+
+
+def _instant(text: str) -> float:
+    """On the scale of ``time.monotonic``, as all is on one machine."""
+    return datetime.fromisoformat(text).timestamp() - BOOT

@@ -5,13 +5,11 @@ import random
 from dataclasses import dataclass
 
 from tests.e2e.campaign.log import Json
-from tests.e2e.campaign.spender import Hold, Spender
+from tests.e2e.campaign.spender import TTL_SECONDS, Hold, Spender
 from tests.e2e.campaign.tree import TOKENS, USD, amounts_of
 from tests.support.prices import MODEL
 
 __all__ = ["Storyteller"]
-
-TTL_SECONDS = 86400  # nothing expires during a campaign: the recount knows no clock
 
 
 @dataclass
