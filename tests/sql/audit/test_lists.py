@@ -208,7 +208,6 @@ class TestSpendThatWasCorrected:
             ("u", "c1", "rerated", -40_000_000, MODEL, "chat", True),
         ]
 
-
     @pytest.mark.parametrize("key", ["rerate:", "rerate:1", "rerate:1:2:again"])
     async def test_a_corrections_key_does_not_hide_it_from_the_view(self, ledger, clock, key):
         body = {"budget": "day", "amount": -7, "reason": "goodwill", "idempotency_key": key}
