@@ -168,3 +168,9 @@ async def test_calls_of_one_root_share_a_lane_and_two_roots_need_not(store):
     assert sum(map(len, under_way)) == len(set().union(*under_way))
     store.open.set()
     await asyncio.gather(*tasks)
+
+
+async def test_a_passenger_carries_all_that_its_caller_said():
+    p = Passenger("reserve", "{}", actor="key_1", within="org", account_id="ann", deadline=7.0)
+    said = ("reserve", "{}", "key_1", "org", "ann", 7.0)
+    assert (p.name, p.item, p.actor, p.within, p.account_id, p.deadline) == said
