@@ -19,7 +19,7 @@ from tests.fuzz.sql.odd import ODD, mutated
 from tests.support.ledger import TABLES
 
 NIGHTLY = "PREAUTH_TEST_EXAMPLES" in os.environ
-STORIES = int(os.environ.get("PREAUTH_TEST_EXAMPLES", "4")) * 100
+STORIES = int(os.environ.get("PREAUTH_TEST_EXAMPLES", "3")) * 100
 SIGNATURES = """
     select p.proname, p.proargnames[:p.pronargs], array(
       select format_type(t.type, null) from unnest(p.proargtypes::oid[]) with ordinality as t (type, place) order by t.place)
