@@ -20,6 +20,11 @@ declare
 begin
   rulings := array[]::preauth._ruling[];
   lines := array[]::preauth._line[];
+  for k in 1 .. cardinality(slots) loop
+    if slots[k].on_expiry = 'release' then
+      reserved[k] := reserved[k] - coalesce(preauth._give_back(slot_ids[k], at), 0);
+    end if;
+  end loop;
   for n in 1 .. cardinality(asks) loop
     ask := asks[n];
     enforced := not preauth._is_record(ask.body);

@@ -19,4 +19,4 @@ begin
 end
 $$;
 comment on function preauth._give_back(bigint, timestamptz) is
-  'Returns to a locked window what the 1000 of its lapsed leases that lapsed first held; the sum, in the budget''s unit; null when none has lapsed. A decision calls it until its request fits, so that its work is bounded by its need.';
+  'Returns to a locked window what the 1000 of its lapsed leases that lapsed first held; the sum, in the budget''s unit; null when none has lapsed. A decision calls it once for each window of leases, so that what it says is available is true and lapsed leases don''t pile up where no job runs; and again until its request fits, so that its work is bounded by its need.';
