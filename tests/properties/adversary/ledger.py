@@ -144,15 +144,7 @@ class Book(Model):
             limit = line.budget.limit_at(line.window, at)  # type: ignore[attr-defined]
             taken = line.budget.settled(line.window, at) + line.window.reserved(at)
             facts["available"] = None if limit is None else limit - taken
-            facts["at_least"] = None if limit is None else limit - taken - self._lapsed(line, at)
         return facts
-
-    def _lapsed(self, line: Line, at: datetime) -> int:
-        """Leases that nobody had to give back yet: an authorization may still count them."""
-        return sum(
-            other.held for other in line.window.lines
-            if other.state == "held" and other.lapses_at is not None and other.lapses_at <= at
-        )  # fmt: skip
 
     # -- the life that follows ---------------------------------------------------------------
 
