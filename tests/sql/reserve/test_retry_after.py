@@ -119,42 +119,6 @@ async def test_a_raised_limit_next_window_is_what_a_retry_will_meet(ledger, cloc
     await assert_fits_exactly_then(ledger, clock, denial, 50)
 
 
-async def test_of_many_leases_not_all_lapse_when_the_request_needs_few(ledger, clock):
-    await ledger.grant("ann", 1200, on_expiry="release")
-    for n in range(3):
-        items = [
-            {"request_id": f"{n}-{m}", "account_id": "ann", "amounts": tokens(1), "ttl_seconds": 60}
-            for m in range(400)
-        ]
-        await ledger.many("reserve", items)
-    clock.advance(seconds=61)
-    assert (await ledger.reserve("next", "ann", tokens(10)))["decision"] == "authorized"
-    assert await ledger.count("hold_line", "state = 'lapsed'") == 1000
-    balance = await ledger.call("balance", account_id="ann")
-    assert balance["windows"][0]["reserved"] == 10
-
-
-async def test_a_lease_that_has_lapsed_is_not_in_what_an_authorization_says_is_available(
-    ledger, clock
-):
-    await ledger.grant("ann", 64, on_expiry="release")
-    await ledger.reserve("lapsed", "ann", tokens(12), ttl_seconds=5)
-    clock.advance(seconds=600)
-    reply = await ledger.reserve("next", "ann", tokens(20))
-    assert reply["lines"][0]["available"] == 44
-    assert await ledger.count("hold_line", "state = 'lapsed'") == 1
-
-
-async def test_a_request_that_can_never_fit_says_what_is_available_without_lapsed_leases(
-    ledger, clock
-):
-    await ledger.grant("ann", 1000, on_expiry="release")
-    await ledger.reserve("r", "ann", tokens(1000), ttl_seconds=1)
-    clock.advance(seconds=2)
-    denial = await ledger.reserve("never", "ann", tokens(1001))
-    assert_denied(denial, "exceeds_limit", available=1000)
-
-
 async def test_the_wait_is_exact_where_more_than_256_leases_have_to_lapse(ledger, clock):
     await ledger.grant("ann", 600, on_expiry="release")
     for n in range(3):
