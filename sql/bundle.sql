@@ -1652,16 +1652,6 @@ $$;
 comment on function preauth._begin_change(text[], text[], text[], text) is
   'Locks accounts, the budgets that apply to them or are about to, and their windows, in the one order, for a change; then writes down what time has changed of their plans. plan_ids: plans they may change to; names: of budgets they may get, and window_key of a window of theirs that is to be corrected. The instant from which all is locked.';
 
--- 040_internal/_begins_anew.sql
-create function preauth._begins_anew(w preauth.budget_window, budget preauth.budget) returns boolean
-language sql stable
-as $$
-  select budget.window_policy ->> 'kind' = 'fixed'
-    or budget.rollover is not null and (preauth._window_before(w.account_id, budget, w.starts_at)).window_id is not null
-$$;
-comment on function preauth._begins_anew(preauth.budget_window, preauth.budget) is
-  'Whether it matters when a window on which nothing was held yet begins: a fixed one, or one into which something rolls over.';
-
 -- 040_internal/_budget_at.sql
 create function preauth._budget_at(w preauth.budget_window, at timestamptz) returns preauth.budget
 language plpgsql stable
@@ -2087,7 +2077,7 @@ begin
       select w.window_id
       from preauth.budget_window as w
       join preauth.budget as b on b.budget_id = w.budget_id
-      where w.window_id = any (made) and preauth._begins_anew(w, b)
+      where w.window_id = any (made) and (b.window_policy ->> 'kind' = 'fixed' or b.rollover is not null)
         and w.window_id not in (select slot_ids[l.slot] from unnest(lines) as l where l.n = any (recorded)));
     if cardinality(unstarted) > 0 then
       delete from preauth.outbox as o where o.window_id = any (unstarted);
@@ -2413,6 +2403,11 @@ declare
 begin
   rulings := array[]::preauth._ruling[];
   lines := array[]::preauth._line[];
+  for k in 1 .. cardinality(slots) loop
+    if slots[k].on_expiry = 'release' then
+      reserved[k] := reserved[k] - coalesce(preauth._give_back(slot_ids[k], at), 0);
+    end if;
+  end loop;
   for n in 1 .. cardinality(asks) loop
     ask := asks[n];
     enforced := not preauth._is_record(ask.body);
@@ -3255,7 +3250,7 @@ begin
 end
 $$;
 comment on function preauth._give_back(bigint, timestamptz) is
-  'Returns to a locked window what the 1000 of its lapsed leases that lapsed first held; the sum, in the budget''s unit; null when none has lapsed. A decision calls it until its request fits, so that its work is bounded by its need.';
+  'Returns to a locked window what the 1000 of its lapsed leases that lapsed first held; the sum, in the budget''s unit; null when none has lapsed. A decision calls it once for each window of leases, so that what it says is available is true and lapsed leases don''t pile up where no job runs; and again until its request fits, so that its work is bounded by its need.';
 
 -- 040_internal/_grant_statements.sql
 create function preauth._grant_statements() returns setof text
@@ -3798,8 +3793,11 @@ comment on function preauth._is_unit(text) is 'The form of a unit: 1 to 32 chara
 create function preauth._is_unstarted(w preauth.budget_window, budget preauth.budget, slot_ids bigint[], reserved bigint[]) returns boolean
 language sql stable
 as $$
-  select w.reserved = 0 and coalesce(reserved[array_position(slot_ids, w.window_id)], 0) = 0 and preauth._begins_anew(w, budget)
+  select w.reserved = 0 and coalesce(reserved[array_position(slot_ids, w.window_id)], 0) = 0 and (budget.window_policy ->> 'kind' = 'fixed' or budget.rollover is not null)
     and exists (select from preauth.budget_window as x where x.window_id = w.window_id and x.account_id = w.account_id and x.xmin = pg_current_xact_id()::xid)
+    and w.settled = coalesce((
+      select (u.amounts ->> budget.unit)::bigint from preauth.usage_event as u
+      where u.window_id = w.window_id and u.kind = 'adjustment' and u.actor = 'rollover'), 0)
     and not exists (select from preauth.usage_event as u where u.window_id = w.window_id and u.kind = 'limit_changed')
 $$;
 comment on function preauth._is_unstarted(preauth.budget_window, preauth.budget, bigint[], bigint[]) is
@@ -10004,7 +10002,7 @@ select
 from preauth.usage_event as u
 left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id and u.window_id is null
 cross join lateral pg_catalog.jsonb_each(u.amounts) as a
-where u.kind <> 'limit_changed' and not (u.kind = 'adjustment' and u.request_id like 'rerate:%')
+where u.kind <> 'limit_changed' and not (u.kind = 'adjustment' and u.request_id ~ '^rerate:[0-9]+:[0-9]+:[0-9a-f-]{36}$')
 union all
 select
   e.occurred_at, e.event_id, e.account_id, e.request_id, e.event, e.detail ->> 'unit', (e.detail ->> 'difference')::bigint,

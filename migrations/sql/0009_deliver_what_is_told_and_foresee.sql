@@ -21,6 +21,23 @@ update preauth.outbox set next_attempt_at = created_at;
 alter table preauth.outbox alter column next_attempt_at set not null;
 alter table preauth.outbox add constraint outbox_attempts_range check (attempts >= 0);
 create index outbox_undelivered on preauth.outbox (next_attempt_at) where delivered_at is null;
+-- A new composite type (sql/020_types.sql): used between functions only, no table has a column of it.
+create type preauth._step as (
+  steps_at timestamptz,
+  taken bigint
+);
+comment on type preauth._step is 'What is taken of a window from an instant on, in its unit.';
+comment on column preauth.outbox.attempts is 'How often a delivery was begun.';
+comment on column preauth.outbox.next_attempt_at is 'From when on it may be taken for a delivery: put off whenever one begins, so that one that is never confirmed is made again.';
+comment on column preauth.outbox.delivered_at is 'When the receiver had it; null: not yet.';
+
+drop view preauth_api.windows;
+
+drop view preauth_api.spend;
+
+drop view preauth_api.holds;
+
+drop view preauth_api.decisions;
 
 drop function preauth._held_then(candidates preauth.reservation[], window_id bigint, at timestamp with time zone, available bigint);
 
@@ -39,8 +56,6 @@ drop function preauth._decide(asks preauth._ask[], quotes preauth._quote[], quot
 drop function preauth._lock_plan_windows(plan_id text, budgets jsonb, apply text);
 
 drop function preauth._next_window(scope text, budget_id bigint, policy jsonb, zone text, at timestamp with time zone, OUT window_key text, OUT starts_at timestamp with time zone, OUT ends_at timestamp with time zone);
-
-create type preauth._step as (steps_at timestamp with time zone, taken bigint);
 
 CREATE OR REPLACE FUNCTION preauth._account_errors(account_id text, body jsonb)
  RETURNS jsonb
@@ -212,15 +227,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth._begins_anew(w preauth.budget_window, budget preauth.budget)
- RETURNS boolean
- LANGUAGE sql
- STABLE
-AS $function$
-  select budget.window_policy ->> 'kind' = 'fixed'
-    or budget.rollover is not null and (preauth._window_before(w.account_id, budget, w.starts_at)).window_id is not null
-$function$;
-
 CREATE OR REPLACE FUNCTION preauth._budget_at(w preauth.budget_window, at timestamp with time zone)
  RETURNS preauth.budget
  LANGUAGE plpgsql
@@ -346,7 +352,7 @@ begin
       select w.window_id
       from preauth.budget_window as w
       join preauth.budget as b on b.budget_id = w.budget_id
-      where w.window_id = any (made) and preauth._begins_anew(w, b)
+      where w.window_id = any (made) and (b.window_policy ->> 'kind' = 'fixed' or b.rollover is not null)
         and w.window_id not in (select slot_ids[l.slot] from unnest(lines) as l where l.n = any (recorded)));
     if cardinality(unstarted) > 0 then
       delete from preauth.outbox as o where o.window_id = any (unstarted);
@@ -377,6 +383,11 @@ declare
 begin
   rulings := array[]::preauth._ruling[];
   lines := array[]::preauth._line[];
+  for k in 1 .. cardinality(slots) loop
+    if slots[k].on_expiry = 'release' then
+      reserved[k] := reserved[k] - coalesce(preauth._give_back(slot_ids[k], at), 0);
+    end if;
+  end loop;
   for n in 1 .. cardinality(asks) loop
     ask := asks[n];
     enforced := not preauth._is_record(ask.body);
@@ -792,8 +803,11 @@ CREATE OR REPLACE FUNCTION preauth._is_unstarted(w preauth.budget_window, budget
  LANGUAGE sql
  STABLE
 AS $function$
-  select w.reserved = 0 and coalesce(reserved[array_position(slot_ids, w.window_id)], 0) = 0 and preauth._begins_anew(w, budget)
+  select w.reserved = 0 and coalesce(reserved[array_position(slot_ids, w.window_id)], 0) = 0 and (budget.window_policy ->> 'kind' = 'fixed' or budget.rollover is not null)
     and exists (select from preauth.budget_window as x where x.window_id = w.window_id and x.account_id = w.account_id and x.xmin = pg_current_xact_id()::xid)
+    and w.settled = coalesce((
+      select (u.amounts ->> budget.unit)::bigint from preauth.usage_event as u
+      where u.window_id = w.window_id and u.kind = 'adjustment' and u.actor = 'rollover'), 0)
     and not exists (select from preauth.usage_event as u where u.window_id = w.window_id and u.kind = 'limit_changed')
 $function$;
 
@@ -1991,13 +2005,127 @@ begin
 end
 $function$;
 
+create view preauth_api.decisions as  SELECT created_at,
+    request_id,
+    account_id,
+    call,
+        CASE
+            WHEN (denial IS NULL) THEN 'authorized'::text
+            ELSE 'denied'::text
+        END AS decision,
+        CASE
+            WHEN ((state = ANY (ARRAY['authorized'::text, 'cancellation_requested'::text])) AND (expires_at <= clock_timestamp())) THEN
+            CASE on_expiry
+                WHEN 'keep'::text THEN 'unknown'::text
+                WHEN 'charge'::text THEN 'settled'::text
+                ELSE 'lapsed'::text
+            END
+            ELSE state
+        END AS state,
+    (denial ->> 'reason'::text) AS reason,
+    (denial ->> 'budget'::text) AS budget,
+    (denial ->> 'scope'::text) AS scope,
+    (denial ->> 'window'::text) AS window_key,
+    (denial ->> 'unit'::text) AS unit,
+    ((denial ->> 'required'::text))::bigint AS required,
+    ((denial ->> 'available'::text))::bigint AS available,
+    COALESCE(model, (body ->> 'model'::text)) AS model,
+    (
+        CASE
+            WHEN (option_no = 0) THEN body
+            ELSE ((body -> 'alternatives'::text) -> (option_no - 1))
+        END -> 'amounts'::text) AS amounts,
+    (closure -> 'amounts'::text) AS settled_amounts,
+    expires_at,
+    (body ->> 'session_id'::text) AS session_id,
+    (body -> 'labels'::text) AS labels,
+    actor
+   FROM preauth.reservation r;
+
+create view preauth_api.holds as  SELECT r.created_at,
+    l.request_id,
+    l.account_id,
+    l."position",
+    b.name AS budget,
+    w.account_id AS scope,
+    b.unit,
+    w.window_key,
+    l.window_id,
+        CASE
+            WHEN (l.lapses_at <= clock_timestamp()) THEN 'lapsed'::text
+            ELSE l.state
+        END AS state,
+    l.amount,
+    l.settled_amount,
+    l.available_after,
+    l.lapses_at
+   FROM (((preauth.hold_line l
+     JOIN preauth.reservation r ON (((r.request_id = l.request_id) AND (r.account_id = l.account_id))))
+     JOIN preauth.budget_window w ON ((w.window_id = l.window_id)))
+     JOIN preauth.budget b ON ((b.budget_id = w.budget_id)));
+
+create view preauth_api.spend as  SELECT u.occurred_at,
+    u.event_id,
+    u.account_id,
+    u.request_id,
+    u.kind,
+    a.key AS unit,
+    ((a.value)::text)::bigint AS amount,
+    ((u.overage ->> a.key))::bigint AS overage,
+    COALESCE(r.model, (r.body ->> 'model'::text)) AS model,
+    (r.body -> 'labels'::text) AS labels,
+    u.outcome,
+    u.provider_request_id,
+    u.window_id,
+    u.actor,
+    u.reason
+   FROM ((preauth.usage_event u
+     LEFT JOIN preauth.reservation r ON (((r.request_id = u.request_id) AND (r.account_id = u.account_id) AND (u.window_id IS NULL))))
+     CROSS JOIN LATERAL jsonb_each(u.amounts) a(key, value))
+  WHERE ((u.kind <> 'limit_changed'::text) AND (NOT ((u.kind = 'adjustment'::text) AND (u.request_id ~ '^rerate:[0-9]+:[0-9]+:[0-9a-f-]{36}$'::text))))
+UNION ALL
+ SELECT e.occurred_at,
+    e.event_id,
+    e.account_id,
+    e.request_id,
+    e.event AS kind,
+    (e.detail ->> 'unit'::text) AS unit,
+    ((e.detail ->> 'difference'::text))::bigint AS amount,
+    NULL::bigint AS overage,
+    COALESCE(r.model, (r.body ->> 'model'::text)) AS model,
+    (r.body -> 'labels'::text) AS labels,
+    NULL::text AS outcome,
+    NULL::text AS provider_request_id,
+    NULL::bigint AS window_id,
+    e.actor,
+    (e.detail ->> 'reason'::text) AS reason
+   FROM (preauth.reservation_event e
+     LEFT JOIN preauth.reservation r ON (((r.request_id = e.request_id) AND (r.account_id = e.account_id))))
+  WHERE (e.event = 'rerated'::text);
+
+create view preauth_api.windows as  SELECT w.window_id,
+    w.account_id,
+    b.owner,
+    b.name AS budget,
+    b.unit,
+    b.model,
+    b.enforcement,
+    w.window_key,
+    w.starts_at,
+    w.ends_at,
+    w.time_zone,
+    w.limit_amount,
+    w.settled,
+    w.reserved,
+    ((w.limit_amount - w.settled) - w.reserved) AS available
+   FROM (preauth.budget_window w
+     JOIN preauth.budget b ON ((b.budget_id = w.budget_id)));
+
 revoke all on function preauth._are_plain_options(call text, options jsonb) from public;
 
 revoke all on function preauth._as_aged(slots preauth._slot[], slot_ids bigint[]) from public;
 
 revoke all on function preauth._ask_foreseen_at(ask preauth._ask, quotes preauth._quote[], first_quote integer, path text[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], at timestamp with time zone) from public;
-
-revoke all on function preauth._begins_anew(w preauth.budget_window, budget preauth.budget) from public;
 
 revoke all on function preauth._carried_over(scope text, budget preauth.budget, zone text, starts_at timestamp with time zone, at timestamp with time zone) from public;
 
@@ -2063,14 +2191,6 @@ revoke all on function preauth_api.confirm_alerts(message_ids bigint[]) from pub
 
 revoke all on function preauth_api.take_alerts(max_count integer, retry_seconds integer) from public;
 
-revoke all on type preauth._step from public;
-
-comment on column preauth.outbox.attempts is 'How often a delivery was begun.';
-
-comment on column preauth.outbox.delivered_at is 'When the receiver had it; null: not yet.';
-
-comment on column preauth.outbox.next_attempt_at is 'From when on it may be taken for a delivery: put off whenever one begins, so that one that is never confirmed is made again.';
-
 comment on column preauth.route.budgets is 'The name of each budget.';
 
 comment on column preauth.route.expiries is 'The on_expiry of each budget: keep, release or charge.';
@@ -2080,8 +2200,6 @@ comment on function preauth._are_plain_options(call text, options jsonb) is 'Whe
 comment on function preauth._as_aged(slots preauth._slot[], slot_ids bigint[]) is 'Slots with what is settled on their windows after these were aged.';
 
 comment on function preauth._ask_foreseen_at(ask preauth._ask, quotes preauth._quote[], first_quote integer, path text[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], at timestamp with time zone) is 'As preauth._ask_fits_at where more than windows, leases and slices may turn by time alone (preauth._may_turn).';
-
-comment on function preauth._begins_anew(w preauth.budget_window, budget preauth.budget) is 'Whether it matters when a window on which nothing was held yet begins: a fixed one, or one into which something rolls over.';
 
 comment on function preauth._carried_over(scope text, budget preauth.budget, zone text, starts_at timestamp with time zone, at timestamp with time zone) is 'What the windows before one that starts at starts_at and is made at an instant leave to it, in the budget''s unit: positive what is left, negative what was overspent. Those of budgets that count alike are before it too; what they then held counts as spent, a lease until it lapses. A period without a window leaves the limit, of two budgets the lower.';
 
@@ -2104,6 +2222,8 @@ comment on function preauth._fits_opening(budget preauth.budget, required bigint
 comment on function preauth._fits_within(w preauth.budget_window, budget preauth.budget, required bigint, from_at timestamp with time zone, until_at timestamp with time zone, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[]) is 'Whether what is required of a window fits from an instant on while the window runs, under the budget that applies then: at first, and at each instant at which that may turn.';
 
 comment on function preauth._foreseen_turns(scope text, zone text, budget preauth.budget, counter_id bigint, required bigint, from_at timestamp with time zone, until_at timestamp with time zone, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[]) is 'As preauth._slot_turns, of a budget while it applies: from one instant until another, at which it no longer stands in the way. Raises that end, what rolls over however many windows later, and limits that come with another plan are foreseen.';
+
+comment on function preauth._give_back(window_id bigint, at timestamp with time zone) is 'Returns to a locked window what the 1000 of its lapsed leases that lapsed first held; the sum, in the budget''s unit; null when none has lapsed. A decision calls it once for each window of leases, so that what it says is available is true and lapsed leases don''t pile up where no job runs; and again until its request fits, so that its work is bounded by its need.';
 
 comment on function preauth._held_then(request_id text, account_id text, call text, held_at timestamp with time zone, expires_at timestamp with time zone, window_id bigint, at timestamp with time zone, available bigint) is 'What a reservation counted in a window''s reserved at an instant at which available was left, in its budget''s unit, if it did; closed_at: when it stopped, null while it counts. A lease stops at its end, whenever that was written down.';
 
@@ -2173,6 +2293,12 @@ comment on type preauth._route is 'The budget windows that a spend of one accoun
 
 comment on type preauth._slot is 'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; preauth._most_counted() where nothing else bounds it); next_capacity: the same of the next window, null until a denial asks (preauth._with_next_capacities). trails: the whole period of a rolling window; null for others.';
 
-comment on type preauth._step is 'What is taken of a window from an instant on, in its unit.';
+comment on view preauth_api.decisions is 'Every decision with what was asked. budget to available: of a denial, in its unit; amounts and settled_amounts: {unit: amount}.';
+
+comment on view preauth_api.holds is 'What reservations hold or have settled, a row for each budget window, in its unit. available_after: what was left just after the hold.';
+
+comment on view preauth_api.spend is 'Every amount that was spent, a row for each unit; by how much a rerating changed it (kind rerated); and every other adjustment, of the one window that window_id names: leave those out (window_id is null) where spend is summed. overage: how much of it was above the hold.';
+
+comment on view preauth_api.windows is 'Every budget window there has been, with its figures in the budget''s unit. Leases that have lapsed count in reserved until they are given back, and a rolling window''s settled is as of its last movement.';
 
 select preauth._lock_down();
