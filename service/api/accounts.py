@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from service.api.admin import checked
-from service.api.answers import AccountAnswer
+from service.api.answers.accounts import AccountAnswer
 from service.api.calls import AnyRequest, answer, ledger_of, operation_of
 from service.api.operation import ADMIN, AUDIT, Operation
 from service.api.paths import path_id

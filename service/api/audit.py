@@ -3,7 +3,7 @@
 from litestar import Response, get
 from pydantic import BaseModel
 
-from service.api.audit_answers import (
+from service.api.answers.audit import (
     Adjustments,
     Changes,
     Decisions,

@@ -3,7 +3,7 @@
 from litestar import Response, get
 from litestar.params import FromPath
 
-from service.api.answers import Balance
+from service.api.answers.windows import Balance
 from service.api.calls import AnyRequest, answer, ledger_of, operation_of
 from service.api.operation import AUDIT, BALANCE, Operation
 from service.api.paths import path_id

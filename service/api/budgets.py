@@ -9,7 +9,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from service.api.admin import checked, no_body
-from service.api.answers import BudgetAnswer, RetiredBudget
+from service.api.answers.accounts import BudgetAnswer, RetiredBudget
 from service.api.calls import AnyRequest, answer, ledger_of
 from service.api.operation import ADMIN, Operation, Parameter
 from service.api.paths import path_id, path_name

@@ -1,6 +1,6 @@
 """POST /cancel: the user pressed Stop."""
 
-from service.api.answers import Cancellation
+from service.api.answers.settlements import Cancellation
 from service.api.call_route import CallRoute
 from service.api.operation import SPEND, Operation
 from service.api.values import Body, Id

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from service.api.answers import Charge
+from service.api.answers.decisions import Charge
 from service.api.call_route import CallRoute
 from service.api.operation import SPEND, Operation
 from service.api.provider_usage import ProviderUsage

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from service.api.admin import checked
-from service.api.answers import CorrectionAnswer
+from service.api.answers.accounts import CorrectionAnswer
 from service.api.calls import (
     AnyRequest,
     answer,

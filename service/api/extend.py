@@ -1,6 +1,6 @@
 """POST /extend: the work takes longer."""
 
-from service.api.answers import Extension
+from service.api.answers.settlements import Extension
 from service.api.call_route import CallRoute
 from service.api.operation import SPEND, Operation
 from service.api.values import Body, Id, TtlSeconds

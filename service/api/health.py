@@ -4,7 +4,7 @@ from functools import cache
 
 from litestar import Response, get
 
-from service.api.answers import Health
+from service.api.answers.service import Health
 from service.api.calls import AnyRequest, ledger_of
 from service.api.operation import Operation
 from service.api.problems import Problem

@@ -9,7 +9,7 @@ from pydantic import ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from service.api.admin import no_body
-from service.api.answers import KeyAnswer, NewKey
+from service.api.answers.service import KeyAnswer, NewKey
 from service.api.auth import digest, new_secret
 from service.api.calls import AnyRequest, answer, ledger_of, operation_of
 from service.api.operation import ADMIN, Operation

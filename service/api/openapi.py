@@ -10,7 +10,7 @@ from litestar.routes import HTTPRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from service.api.answers import Denial, Problem
+from service.api.answers.decisions import Denial, Problem
 from service.api.batches import MOST_ITEMS
 from service.api.observe import Service
 from service.api.operation import Operation, Parameter

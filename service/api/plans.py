@@ -6,7 +6,7 @@ from litestar import Response, get, put
 from litestar.params import FromPath, RawBody
 
 from service.api.admin import checked
-from service.api.answers import PlanAnswer
+from service.api.answers.accounts import PlanAnswer
 from service.api.budgets import Budget
 from service.api.calls import AnyRequest, answer, ledger_of, operation_of
 from service.api.operation import ADMIN, AUDIT, Operation

@@ -8,7 +8,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from service.api.admin import checked
-from service.api.answers import PriceTable, PublishedPriceTable
+from service.api.answers.prices import PriceTable, PublishedPriceTable
 from service.api.calls import AnyRequest, answer, ledger_of, operation_of
 from service.api.instants import INSTANT_SCHEMA, Instant, instant_of
 from service.api.operation import ADMIN, AUDIT, Operation, Parameter

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from litestar import Response
 
-from service.api.audit_answers import columns
+from service.api.answers.audit import columns
 from service.api.calls import AnyRequest, answer, ledger_of, operation_of
 from service.api.csv_answer import MEDIA_TYPE, csv_of
 from service.api.instants import instant as instant_in

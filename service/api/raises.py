@@ -7,7 +7,7 @@ from litestar.params import FromPath, RawBody
 from pydantic import Field
 
 from service.api.admin import checked, no_body
-from service.api.answers import EndedRaise, RaiseAnswer
+from service.api.answers.accounts import EndedRaise, RaiseAnswer
 from service.api.budgets import PATH, REASON, reason_of
 from service.api.calls import AnyRequest, answer, ledger_of
 from service.api.operation import ADMIN, Operation

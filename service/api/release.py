@@ -1,6 +1,6 @@
 """POST /release: the provider definitely did no billable work."""
 
-from service.api.answers import Release
+from service.api.answers.settlements import Release
 from service.api.call_route import CallRoute
 from service.api.operation import SPEND, Operation
 from service.api.values import Body, Id, Text

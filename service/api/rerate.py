@@ -7,7 +7,7 @@ from litestar.params import RawBody
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from service.api.answers import Rerating
+from service.api.answers.prices import Rerating
 from service.api.calls import AnyRequest, answer, ledger_of, operation_of
 from service.api.instants import Instant, instant
 from service.api.operation import ADMIN, Operation

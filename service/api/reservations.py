@@ -5,7 +5,7 @@ import re
 from litestar import Response, get
 from litestar.params import FromPath
 
-from service.api.answers import Reservation
+from service.api.answers.reservations import Reservation
 from service.api.calls import AnyRequest, answer, ledger_of, operation_of
 from service.api.operation import AUDIT, Operation, Parameter
 from service.api.paths import path_id

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from service.api.answers import Authorization
+from service.api.answers.decisions import Authorization
 from service.api.call_route import CallRoute
 from service.api.operation import SPEND, Operation
 from service.api.values import Alternative, Amounts, Body, Id, Labels, MaxUsage, TtlSeconds

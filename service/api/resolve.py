@@ -8,7 +8,7 @@ from litestar.params import FromPath, RawBody
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from service.api.answers import Settlement
+from service.api.answers.settlements import Settlement
 from service.api.calls import (
     AnyRequest,
     Errand,

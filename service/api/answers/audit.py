@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from service.api.answers import Answer, Named
+from service.api.answers.base import Answer, Named
 from service.api.values import Amount, Amounts
 
 __all__ = [
