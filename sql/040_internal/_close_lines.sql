@@ -17,8 +17,12 @@ begin
   tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c), at);
   ids := array(select t.window_id from unnest(tallies) as t);
   lines := array(
-    select l from unnest(closings) with ordinality as c
-    join preauth.hold_line as l on l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position
+    select h.line from unnest(closings) with ordinality as c
+    cross join lateral (
+      select l as line from preauth.hold_line as l
+      where l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position
+      offset 0  -- one look-up by key for each, however few rows the planner has seen
+    ) as h
     order by c.ordinality);
   for k in 1 .. cardinality(closings) loop
     continue when not preauth._may_close(lines[k].state, closings[k].next_state)

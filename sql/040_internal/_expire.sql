@@ -3,8 +3,7 @@ language plpgsql
 as $$
 declare
   due preauth.reservation[] := array(
-    select r from preauth.reservation as r
-    join (select distinct a.request_id, a.account_id from unnest(asks) as a) as k using (request_id, account_id)
+    select r from unnest(preauth._held(array(select distinct on (a.request_id, a.account_id) a from unnest(asks) as a))) as r
     where r.state in ('authorized', 'cancellation_requested') and r.expires_at <= at and (policy is null or r.on_expiry = policy)
     order by r.request_id, r.account_id);
   closed preauth._closed[];
@@ -13,11 +12,14 @@ begin
     return 0;
   end if;
   closed := preauth._close_lines(array(
-    select preauth._expiry_closing(l, at)
+    select h.closing
     from unnest(due) as r
-    join preauth.hold_line as l on l.request_id = r.request_id and l.account_id = r.account_id
-    where l.state = 'held' and (l.lapses_at <= at or r.on_expiry = 'charge')
-    order by r.request_id, r.account_id, l.position), at);
+    cross join lateral (
+      select l.position, preauth._expiry_closing(l, at) as closing from preauth.hold_line as l
+      where l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'held' and (l.lapses_at <= at or r.on_expiry = 'charge')
+      offset 0  -- one look-up by key for each, however few rows the planner has seen
+    ) as h
+    order by r.request_id, r.account_id, h.position), at);
   perform preauth._write_expiries(due, closed, at);
   return cardinality(due);
 end

@@ -1,25 +1,23 @@
-create function preauth._extend_round(asks preauth._ask[], at timestamptz) returns setof preauth._answer
+create function preauth._extend_round(asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
 language plpgsql
 as $$
 declare
-  f record;
+  answers preauth._answer[] := array[]::preauth._answer[];
+  k integer;
   code text;
-  extended timestamptz;
 begin
-  for f in
-    select a.n, a as ask, r as held from unnest(asks) as a
-    join preauth.reservation as r on r.request_id = a.request_id and r.account_id = a.account_id
-    order by a.request_id, a.account_id
-  loop
-    code := coalesce(preauth._open_verdict(f.held, at), case
-      when (f.held).state = 'unknown' or (f.held).expires_at <= at or not preauth._lock_leases((f.ask).request_id, (f.ask).account_id, at) then 'hold_lapsed' end);
-    if code is not null then
-      return next preauth._problem_answer(f.n, preauth._lifecycle_refusal(f.ask, code));
-    else
-      extended := greatest((f.held).expires_at, preauth._expiry(f.ask, at));
-      return next row(f.n, 200, null, preauth._extend(f.ask, extended, at), null)::preauth._answer;
+  for k in select s from generate_subscripts(asks, 1) as s order by asks[s].request_id, asks[s].account_id loop
+    code := preauth._open_verdict(held[k], at);
+    if code is null and (held[k].state = 'unknown' or held[k].expires_at <= at or not preauth._lock_leases(asks[k].request_id, asks[k].account_id, at)) then
+      code := 'hold_lapsed';
     end if;
+    answers := answers || case
+      when code is not null then preauth._problem_answer(asks[k].n, preauth._lifecycle_refusal(asks[k], code))
+      else row(asks[k].n, 200, null, preauth._extend(asks[k], greatest(held[k].expires_at, preauth._expiry(asks[k], at)), at), null)::preauth._answer
+    end;
   end loop;
+  return answers;
 end
 $$;
-comment on function preauth._extend_round(preauth._ask[], timestamptz) is 'Extends, or says why not: one call each on locked reservations that are all different, their lines locked in the order of keys.';
+comment on function preauth._extend_round(preauth._ask[], preauth.reservation[], timestamptz) is
+  'Extends, or says why not: one call each on locked reservations that are all different, their lines locked in the order of keys; held: each ask''s.';

@@ -1,4 +1,4 @@
-create function preauth._hold(slots preauth._slot[], amounts bigint[], capacities bigint[]) returns void
+create function preauth._hold(window_ids bigint[], amounts bigint[], capacities bigint[]) returns void
 language plpgsql
 as $$
 declare
@@ -6,9 +6,10 @@ declare
 begin
   update preauth.budget_window as w
   set reserved = w.reserved + h.amount
-  from unnest(amounts, capacities) with ordinality as h (amount, capacity, place)
-  where h.amount > 0
-    and w.window_id = slots[h.place].window_id
+  from unnest(window_ids, amounts, capacities) as h (window_id, amount, capacity)
+  where w.window_id = any (window_ids)  -- found by key, however few rows the planner has seen
+    and h.amount > 0
+    and w.window_id = h.window_id
     and w.settled + w.reserved + h.amount <= h.capacity;
   get diagnostics held = row_count;
   if held <> cardinality(array_remove(amounts, 0)) then
@@ -16,5 +17,5 @@ begin
   end if;
 end
 $$;
-comment on function preauth._hold(preauth._slot[], bigint[], bigint[]) is
-  'Holds amounts on locked windows, slot by slot: one conditional update a window, whose settled + reserved may reach its capacity. Raises PA002 if one does not fit, which cannot be.';
+comment on function preauth._hold(bigint[], bigint[], bigint[]) is
+  'Holds amounts on locked windows: one conditional update a window, whose settled + reserved may reach its capacity. Raises PA002 if one does not fit, which cannot be.';

@@ -2,19 +2,23 @@ create function preauth._hold_lines(asks preauth._ask[], lines preauth._line[], 
 language plpgsql
 as $$
 declare
+  window_ids bigint[] := array[]::bigint[];
   amounts bigint[] := array_fill(0::bigint, array[cardinality(slots)]);
   capacities bigint[] := array_fill(null::bigint, array[cardinality(slots)]);
   place integer;
 begin
+  for k in 1 .. cardinality(slots) loop
+    window_ids[k] := slots[k].window_id;
+  end loop;
   for k in 1 .. cardinality(lines) loop
     place := lines[k].slot;
     amounts[place] := amounts[place] + lines[k].amount;
     capacities[place] := greatest(capacities[place],
       case when preauth._is_record(asks[lines[k].n].body) then preauth._most_counted() else slots[place].capacity end);
   end loop;
-  perform preauth._hold(slots, amounts, capacities);
+  perform preauth._hold(window_ids, amounts, capacities);
   insert into preauth.hold_line (request_id, account_id, position, window_id, amount, available_after, state, lapses_at)
-  select asks[l.n].request_id, asks[l.n].account_id, l.position, slots[l.slot].window_id, l.amount, l.available_after, 'held',
+  select asks[l.n].request_id, asks[l.n].account_id, l.position, window_ids[l.slot], l.amount, l.available_after, 'held',
     case when slots[l.slot].on_expiry = 'release' then preauth._expiry(asks[l.n], at) end
   from unnest(lines) as l;
 end

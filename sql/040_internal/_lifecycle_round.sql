@@ -4,9 +4,9 @@ as $$
 begin
   case call
     when 'settle' then return preauth._settle_round(asks, held, at);
-    when 'release' then return array(select r from preauth._release_round(asks, at) as r);
-    when 'extend' then return array(select r from preauth._extend_round(asks, at) as r);
-    when 'cancel' then return array(select r from preauth._cancel_round(asks, at) as r);
+    when 'release' then return preauth._release_round(asks, held, at);
+    when 'extend' then return preauth._extend_round(asks, held, at);
+    when 'cancel' then return preauth._cancel_round(asks, held, at);
     else return preauth._resolve_round(asks, at);
   end case;
 end

@@ -8,8 +8,7 @@ begin
   if not (preauth._has_twin(asks) or cardinality(asks) > 1 and (call = 'resolve' or preauth._is_charge_due(held, at))) then
     return preauth._lifecycle_round(call, asks, held, at);
   end if;
-  perform preauth._lock_windows(array(
-    select distinct l.window_id from unnest(asks) as a join preauth.hold_line as l on l.request_id = a.request_id and l.account_id = a.account_id));
+  perform preauth._lock_windows(array(select distinct h.window_id from unnest(preauth._holdings(asks)) as h));
   while cardinality(asks) > 0 loop
     turn := array(select distinct on (a.request_id, a.account_id) a from unnest(asks) as a order by a.request_id, a.account_id, a.n);
     turn := array(select t from unnest(turn) as t order by t.n);

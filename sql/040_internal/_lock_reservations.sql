@@ -6,10 +6,12 @@ declare
   wanted preauth._ask[] := asks;
   found preauth.reservation[];
 begin
-  perform from preauth.reservation as x
-  join (select distinct a.request_id, a.account_id from unnest(wanted) as a) as k on k.request_id = x.request_id and k.account_id = x.account_id
-  order by x.request_id, x.account_id
-  for no key update of x;
+  perform from (select distinct a.request_id, a.account_id from unnest(wanted) as a order by a.request_id, a.account_id) as k
+  cross join lateral (
+    select from preauth.reservation as x where x.request_id = k.request_id and x.account_id = k.account_id
+    offset 0  -- one look-up by key for each, in their order
+    for no key update
+  ) as locked;
   at := preauth._now();
   found := preauth._held(wanted);
   asks := '{}';

@@ -5,11 +5,12 @@ begin
   update preauth.hold_line as l
   set state = c.state, settled_amount = c.settled_amount, lapses_at = null
   from unnest(closed) as c
-  where l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position;
+  where l.request_id = any (array(select k.request_id from unnest(closed) as k))  -- found by key, however few rows the planner has seen
+    and l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position;
   update preauth.budget_window as w
   set reserved = w.reserved - t.freed, settled = w.settled + t.spent
   from unnest(tallies) as t
-  where w.window_id = t.window_id and (t.freed <> 0 or t.spent <> 0);
+  where w.window_id = any (array(select k.window_id from unnest(tallies) as k)) and w.window_id = t.window_id and (t.freed <> 0 or t.spent <> 0);
 end
 $$;
 comment on function preauth._move(preauth._closed[], preauth._tally[]) is 'Writes what preauth._close_lines has decided, under its locks: one update a line, one a window.';

@@ -8,11 +8,10 @@ begin
     return;
   end if;
   closed := preauth._close_lines(array(
-    select row(l.request_id, l.account_id, l.position, l.window_id, 'released', null)::preauth._closing
-    from unnest(asks) as a
-    join preauth.hold_line as l on l.request_id = a.request_id and l.account_id = a.account_id
-    where l.state = 'held'
-    order by a.n, l.position), at);
+    select row(asks[h.place].request_id, asks[h.place].account_id, h.position, h.window_id, 'released', null)::preauth._closing
+    from unnest(preauth._holdings(asks)) as h
+    where h.state = 'held'
+    order by asks[h.place].n, h.position), at);
   perform preauth._note(a, 'released', jsonb_build_object('reason', a.body -> 'reason'), at) from unnest(asks) as a;
   return query
     with replies as materialized (
@@ -22,7 +21,8 @@ begin
       set state = 'released', closure = r.reply
       from replies as r
       join unnest(asks) as a on a.n = r.n
-      where x.request_id = a.request_id and x.account_id = a.account_id
+      where x.request_id = any (array(select k.request_id from unnest(asks) as k))  -- found by key, however few rows the planner has seen
+        and x.request_id = a.request_id and x.account_id = a.account_id
     )
     select r.n, 200, null::json, r.reply::json, null::text from replies as r;
 end

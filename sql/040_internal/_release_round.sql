@@ -1,26 +1,24 @@
-create function preauth._release_round(asks preauth._ask[], at timestamptz) returns setof preauth._answer
+create function preauth._release_round(asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
 language plpgsql
 as $$
 declare
   ready preauth._ask[] := array[]::preauth._ask[];
-  f record;
+  answers preauth._answer[] := array[]::preauth._answer[];
+  verdict text;
 begin
-  for f in
-    select a.n, a as ask, r.closure, preauth._release_verdict(a.call, r, at) as verdict
-    from unnest(asks) as a
-    join preauth.reservation as r on r.request_id = a.request_id and r.account_id = a.account_id
-    order by a.n
-  loop
-    case f.verdict
+  for k in 1 .. cardinality(asks) loop
+    verdict := preauth._release_verdict(asks[k].call, held[k], at);
+    case verdict
       when 'release' then
-        ready := ready || f.ask;
+        ready := ready || asks[k];
       when 'replay' then
-        return next row(f.n, 200, null, (f.closure || '{"replayed": true}')::json, null)::preauth._answer;
+        answers := answers || row(asks[k].n, 200, null, (held[k].closure || '{"replayed": true}')::json, null)::preauth._answer;
       else
-        return next preauth._problem_answer(f.n, preauth._lifecycle_refusal(f.ask, f.verdict));
+        answers := answers || preauth._problem_answer(asks[k].n, preauth._lifecycle_refusal(asks[k], verdict));
     end case;
   end loop;
-  return query select * from preauth._release(ready, at);
+  return answers || array(select r from preauth._release(ready, at) as r);
 end
 $$;
-comment on function preauth._release_round(preauth._ask[], timestamptz) is 'Releases, or says why not: one call each on locked reservations that are all different.';
+comment on function preauth._release_round(preauth._ask[], preauth.reservation[], timestamptz) is
+  'Releases, or says why not: one call each on locked reservations that are all different; held: each ask''s.';

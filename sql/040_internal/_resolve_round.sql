@@ -6,7 +6,7 @@ declare
   settlements preauth._ask[] := array(select a from unnest(asks) as a where a.body ->> 'action' <> 'release');
   held preauth.reservation[] := preauth._held(asks);
   answers preauth._answer[] := preauth._settle_round(settlements, preauth._held(settlements), at)
-    || array(select r from preauth._release_round(releases, at) as r);
+    || preauth._release_round(releases, preauth._held(releases), at);
 begin
   for k in 1 .. cardinality(asks) loop
     perform preauth._log_change(asks[k].actor, 'reservation', asks[k].account_id || '/' || asks[k].request_id,

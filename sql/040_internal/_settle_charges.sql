@@ -9,21 +9,24 @@ begin
     return;
   end if;
   perform preauth._close_lines(array(
-    select row(l.request_id, l.account_id, l.position, l.window_id, 'settled', l.amount)::preauth._closing
+    select row(asks[s.n].request_id, asks[s.n].account_id, h.position, h.window_id, 'settled', h.amount)::preauth._closing
     from unnest(spent) as s (n)
-    join preauth.hold_line as l on l.request_id = asks[s.n].request_id and l.account_id = asks[s.n].account_id), at);
+    cross join lateral (
+      select l.position, l.window_id, l.amount from preauth.hold_line as l
+      where l.request_id = asks[s.n].request_id and l.account_id = asks[s.n].account_id
+      offset 0  -- one look-up by key for each, however few rows the planner has seen
+    ) as h), at);
   insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor, usage, cost, price_table_ids)
   select r.account_id, r.request_id, case when preauth._is_record(r.body) then 'recorded_exception' else 'charge' end,
     preauth._chosen_amounts(r), 'completed', at, r.actor, preauth._option_counts(r.body, 0),
     preauth._held_cost(r.body, 0, r.price_table_ids), r.price_table_ids
-  from unnest(spent) as s (n)
-  join preauth.reservation as r on r.request_id = asks[s.n].request_id and r.account_id = asks[s.n].account_id
-  order by s.n;
+  from unnest(preauth._held(array(select asks[s.n] from unnest(spent) as s (n) order by s.n))) as r;
   update preauth.reservation as r
   set state = 'settled', closure = jsonb_strip_nulls(jsonb_build_object('amounts', preauth._chosen_amounts(r), 'usage', preauth._option_counts(r.body, 0),
     'cost', preauth._held_cost(r.body, 0, r.price_table_ids)))
   from unnest(spent) as s (n)
-  where r.request_id = asks[s.n].request_id and r.account_id = asks[s.n].account_id;
+  where r.request_id = any (array(select a.request_id from unnest(asks) as a))  -- found by key, however few rows the planner has seen
+    and r.request_id = asks[s.n].request_id and r.account_id = asks[s.n].account_id;
 end
 $$;
 comment on function preauth._settle_charges(preauth._ask[], integer[], preauth._ruling[], timestamptz) is 'In a batch of charges: settles what was just held, at what was held.';

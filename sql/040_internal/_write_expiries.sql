@@ -17,7 +17,8 @@ begin
       select c from unnest(closed) as c
       where c.request_id = r.request_id and c.account_id = r.account_id and c.settled_amount is not null order by c.position), at) end
   from unnest(due) as r
-  where x.request_id = r.request_id and x.account_id = r.account_id;
+  where x.request_id = any (array(select k.request_id from unnest(due) as k))  -- found by key, however few rows the planner has seen
+    and x.request_id = r.request_id and x.account_id = r.account_id;
 end
 $$;
 comment on function preauth._write_expiries(preauth.reservation[], preauth._closed[], timestamptz) is 'States and events of expired reservations.';
