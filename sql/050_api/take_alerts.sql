@@ -6,6 +6,9 @@ as $$
 declare
   at timestamptz := preauth._now();
 begin
+  if max_count < 0 or retry_seconds not between 1 and 3600 then
+    perform preauth._raise('PA001', 'max_count must not be negative, retry_seconds must be from 1 to 3600');
+  end if;
   return query
     with due as (
       select o.message_id, o.account_id from preauth.outbox as o
@@ -22,4 +25,4 @@ begin
 end
 $$;
 comment on function preauth_api.take_alerts(integer, integer) is
-  'Takes at most max_count messages whose delivery is due, the longest due first. Nobody else gets them for retry_seconds, which must be longer than a delivery takes; each further attempt doubles that, up to an hour. What is not confirmed by then is due again. Any number of workers may call it: it skips what others have locked.';
+  'Takes at most max_count messages whose delivery is due, the longest due first. Nobody else gets them for retry_seconds, which must be longer than a delivery takes; each further attempt doubles that, up to an hour. What is not confirmed by then is due again. Any number of workers may call it: it skips what others have locked. Raises PA001 where max_count is negative or retry_seconds is not from 1 to 3600.';

@@ -76,6 +76,7 @@ GOOD: dict[str, list[dict[str, Any]]] = {
     "cancel_many": [{"items": [ENDED, ENDED], "actors": "{x,y}", "within": "{org,NULL}"}],
     "charge": [ASK, {**ASK, "record": "true"}, {"request_id": "new", "account_id": "ann", "model": "m", "usage": {"input_tokens": 5}}],
     "charge_many": [{"items": [ASK, {**ASK, "request_id": "new2", "record": True}]}],
+    "confirm_alerts": [{"message_ids": "{1,2}"}],
     "create_key": [{"name": "n", "role": "spend", "key_hash": "\\x" + "ef" * 32, "account_id": "ann"}],
     "delete_budget": [{"account_id": "ann", "name": "own", "actor": "x", "reason": "why"}],
     "delete_raise": [{"account_id": "ann", "name": "cap"}],
@@ -110,6 +111,7 @@ GOOD: dict[str, list[dict[str, Any]]] = {
     "settle": [SETTLED, {"request_id": "held", "outcome": "unknown", "provider_request_id": "z"}, {"request_id": "priced", "usage": {"input_tokens": 3}}],
     "settle_many": [{"items": [SETTLED, {"request_id": "released", "amounts": {"tokens": 1, "usd_nano": 1}}]}],
     "switch_plan": [{"account_id": "ann", "body": {"plan_id": "q", "apply": "next_window"}}, {"account_id": "ann", "body": {"plan_id": "q", "at": UNTIL}}],
+    "take_alerts": [{"max_count": 10, "retry_seconds": 15}],
     "verify": [{}],
 }  # fmt: skip
 

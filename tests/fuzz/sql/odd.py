@@ -97,6 +97,9 @@ ODD: dict[str, st.SearchStrategy[str | None]] = {
     "timestamp with time zone": st.sampled_from(TIMES),
     "bytea": st.sampled_from(["\\x" + "ab" * 32, "\\x", "\\xab", "\\xzz", "plain"]),
     "text[]": arrays,
+    "bigint[]": st.sampled_from(
+        ["{}", "{1}", "{1,1,NULL}", "{{1},{2}}", "{99999999999999999999}", "{a}", "1"]
+    ),
     "jsonb": odd_json,
 }
 

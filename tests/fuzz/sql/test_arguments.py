@@ -157,7 +157,7 @@ def answers(
     cursor = connection.execute(f"select * from preauth_api.{function}({named})".encode(), list(arguments.values()))  # fmt: skip
     names = [column.name for column in cursor.description or ()]
     rows = cursor.fetchall()
-    if "body" not in names:
+    if not {"status", "body"} <= set(names):
         return [row[0] for row in rows]
     status, body = names.index("status"), names.index("body")
     for row in rows:

@@ -33,8 +33,8 @@ async def tree(ledger, clock):
     """Every window exists; r1 is held, late1 has lapsed."""
     await grants(ledger)
     await ledger.reserve("late1", "ann", tokens(5), ttl_seconds=5)
-    clock.advance(seconds=5)
     await ledger.reserve("r1", "ann", tokens(10), ttl_seconds=60)
+    clock.advance(seconds=5)
     return ledger
 
 
