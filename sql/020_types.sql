@@ -169,9 +169,10 @@ create type preauth._tally as (
   reserved bigint,
   freed bigint,
   spent bigint,
-  notable_from bigint
+  notable_from bigint,
+  lapsed bigint
 );
-comment on type preauth._tally is 'A locked window while lines of it are closed: its figures before, and what was freed of reserved and spent into settled since. notable_from: what settled must reach for the spend to be noted (preauth._note_spend); null: no spend is.';
+comment on type preauth._tally is 'A locked window while lines of it are closed: its figures before, and what was freed of reserved and spent into settled since. notable_from: what settled must reach for the spend to be noted (preauth._note_spend); null: no spend is. lapsed: what reserved still counts of leases that have lapsed; null: not looked up yet (preauth._with_lapsed), for there may be some.';
 
 create type preauth._rerating as (
   request_id text,

@@ -1,6 +1,6 @@
 create function preauth._ask_fits_at(
   ask preauth._ask, quotes preauth._quote[], first_quote integer, routes preauth._route[], route_no integer, slots preauth._slot[], slot_ids bigint[],
-  reserved bigint[], lapses preauth._lapse[], at timestamptz) returns timestamptz
+  reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamptz) returns timestamptz
 language plpgsql stable
 as $$
 declare
@@ -9,7 +9,7 @@ declare
   fits_at timestamptz;
 begin
   if preauth._may_turn(route) then
-    return preauth._ask_foreseen_at(ask, quotes, first_quote, route.path, slots, slot_ids, reserved, lapses, at);
+    return preauth._ask_foreseen_at(ask, quotes, first_quote, route.path, slots, slot_ids, reserved, lapses, made, at);
   end if;
   for option_no in 0 .. preauth._last_option(ask.body) loop
     route := routes[route_no + option_no];
@@ -20,5 +20,5 @@ begin
   return fits_at;
 end
 $$;
-comment on function preauth._ask_fits_at(preauth._ask, preauth._quote[], integer, preauth._route[], integer, preauth._slot[], bigint[], bigint[], preauth._lapse[], timestamptz) is
+comment on function preauth._ask_fits_at(preauth._ask, preauth._quote[], integer, preauth._route[], integer, preauth._slot[], bigint[], bigint[], preauth._lapse[], bigint[], timestamptz) is
   'The earliest instant at which a request or one of its alternatives fits if nothing else is spent; null if never.';

@@ -15,6 +15,9 @@ begin
     return closed;
   end if;
   tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c), at);
+  if closings[1].next_state <> 'lapsed' then
+    tallies := preauth._with_lapsed(tallies, at);
+  end if;
   ids := array(select t.window_id from unnest(tallies) as t);
   lines := array(
     select h.line from unnest(closings) with ordinality as c
@@ -30,6 +33,9 @@ begin
     place := array_position(ids, lines[k].window_id);
     held := lines[k].state = 'held';
     tallies[place].freed := tallies[place].freed + case when held then lines[k].amount else 0 end;
+    if held and lines[k].lapses_at <= at then
+      tallies[place].lapsed := tallies[place].lapsed - lines[k].amount;
+    end if;
     tallies[place].spent := tallies[place].spent + coalesce(closings[k].settled_amount, 0);
     notable := notable or coalesce(tallies[place].settled + tallies[place].spent >= tallies[place].notable_from, false);
     closed := closed || preauth._as_closed(lines[k], closings[k], tallies[place], not held or coalesce(lines[k].lapses_at <= at, false));

@@ -1,6 +1,6 @@
 create function preauth._foreseen_turns(
   scope text, zone text, budget preauth.budget, counter_id bigint, required bigint, from_at timestamptz, until_at timestamptz,
-  slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[])
+  slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[])
 returns table (turns_at timestamptz, short integer)
 language plpgsql stable
 as $$
@@ -9,11 +9,11 @@ declare
   previous preauth.budget_window;
 begin
   select x.* into w from preauth._current_window(scope, counter_id, from_at) as c join preauth.budget_window as x on x.window_id = c.window_id;
-  if preauth._is_unstarted(w, budget, slot_ids, reserved) then
+  if preauth._is_unstarted(w, budget, made, slot_ids, reserved) then
     w := null;
   end if;
   previous := case when w.window_id is not null then w else preauth._window_before(scope, budget, from_at) end;
-  if preauth._is_unstarted(previous, budget, slot_ids, reserved) then
+  if preauth._is_unstarted(previous, budget, made, slot_ids, reserved) then
     previous := preauth._window_before(scope, budget, previous.starts_at);
   end if;
   return query
@@ -31,5 +31,5 @@ begin
     where t.fits is distinct from t.did;
 end
 $$;
-comment on function preauth._foreseen_turns(text, text, preauth.budget, bigint, bigint, timestamptz, timestamptz, preauth._slot[], bigint[], bigint[], preauth._lapse[]) is
+comment on function preauth._foreseen_turns(text, text, preauth.budget, bigint, bigint, timestamptz, timestamptz, preauth._slot[], bigint[], bigint[], preauth._lapse[], bigint[]) is
   'As preauth._slot_turns, of a budget while it applies: from one instant until another, at which it no longer stands in the way. Raises that end, what rolls over however many windows later, and limits that come with another plan are foreseen.';

@@ -8,7 +8,7 @@ as $$
     select l.amount, l.state,
       case
         when l.state = 'held' then l.lapses_at
-        when l.state = 'lapsed' or c.late then least(c.at, _held_then.expires_at)
+        when l.state = 'lapsed' or c.late and preauth._is_leased(l.window_id) then least(c.at, _held_then.expires_at)
         else c.at
       end as closed_at
     from preauth.hold_line as l

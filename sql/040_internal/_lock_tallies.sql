@@ -8,7 +8,7 @@ declare
   rolls boolean;
 begin
   select array_agg(row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, w.settled, w.reserved, 0, 0,
-    case when w.slice_length is null then w.alert_at else -preauth._most_counted() * 4 end)::preauth._tally),
+    case when w.slice_length is null then w.alert_at else -preauth._most_counted() * 4 end, case when b.on_expiry <> 'release' then 0 end)::preauth._tally),
     count(*) filter (where b.budget_id is null), bool_or(w.slice_length is not null)
   into tallies, unseen, rolls
   from (

@@ -1,5 +1,5 @@
 create function preauth._option_foreseen_at(
-  path text[], model text, amounts jsonb, call text, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], at timestamptz)
+  path text[], model text, amounts jsonb, call text, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamptz)
 returns timestamptz
 language sql stable
 as $$
@@ -18,7 +18,7 @@ as $$
   ), turn as (
     select t.* from wanted as w
     cross join lateral preauth._foreseen_turns(
-      w.scope, w.zone, w.budget, w.counter_id, w.required, w.from_at, w.until_at, slots, slot_ids, reserved, lapses) as t
+      w.scope, w.zone, w.budget, w.counter_id, w.required, w.from_at, w.until_at, slots, slot_ids, reserved, lapses, made) as t
     where w.required is not null
     union all
     select r.from_at, 1 from refused as r
@@ -28,5 +28,5 @@ as $$
   select min(f.turns_at) from (select t.turns_at, sum(sum(t.short)) over (order by t.turns_at) as short from turn as t group by t.turns_at) as f
   where f.short = 0 and isfinite(f.turns_at)
 $$;
-comment on function preauth._option_foreseen_at(text[], text, jsonb, text, preauth._slot[], bigint[], bigint[], preauth._lapse[], timestamptz) is
+comment on function preauth._option_foreseen_at(text[], text, jsonb, text, preauth._slot[], bigint[], bigint[], preauth._lapse[], bigint[], timestamptz) is
   'The earliest instant at which amounts fit every budget that applies to the account at path[1] then, if nothing else is spent until then: the plans that come by time alone among them. Null if never.';

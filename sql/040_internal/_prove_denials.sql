@@ -1,6 +1,6 @@
 create function preauth._prove_denials(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[],
-  reserved bigint[], lines preauth._line[], at timestamptz, rulings preauth._ruling[]) returns preauth._ruling[]
+  reserved bigint[], lines preauth._line[], made bigint[], at timestamptz, rulings preauth._ruling[]) returns preauth._ruling[]
 language plpgsql
 as $$
 declare
@@ -17,11 +17,11 @@ begin
     fits_at := null;
     affordable := null;
     if rulings[n].slot is not null then
-      fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, at);
+      fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, made, at);
       if fits_at >= looked_until then
         lapses := preauth._lapses(slots, lines, expiries, at, 10000);
         looked_until := null;
-        fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, at);
+        fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, made, at);
       end if;
       places := preauth._places(routes[route_of[n]], slot_ids, asks[n].call);
       wanted := preauth._wanted(routes[route_of[n]], places, preauth._asked_amounts(asks[n].body, 0, quotes, quote_of[n]));
@@ -39,5 +39,5 @@ begin
   return rulings;
 end
 $$;
-comment on function preauth._prove_denials(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], bigint[], preauth._line[], timestamptz, preauth._ruling[]) is
+comment on function preauth._prove_denials(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], bigint[], preauth._line[], bigint[], timestamptz, preauth._ruling[]) is
   'The rulings with the figures that prove each denial and when to come again. The first 256 leases of each slot are looked at, where that does not do the first 10000.';

@@ -73,6 +73,21 @@ async def test_a_lease_counts_until_its_end_and_not_after(ledger, clock):
     assert holds(await ledger.call("audit_why_denied", request_id="no2")) == {"second": 900}
 
 
+async def test_a_kept_hold_counts_until_it_is_settled_though_a_lease_beside_it_has_lapsed(
+    ledger, clock
+):
+    """Settled late for its lease on the parent's window, which had lapsed; her own was held."""
+    await ledger.grant("org", 10_000, on_expiry="release")
+    await ledger.put_account("ann", parent_id="org")
+    await ledger.grant("ann", 100)
+    await ledger.reserve("kept", "ann", tokens(80), ttl_seconds=1)
+    clock.advance(seconds=2)
+    await ledger.reserve("no", "ann", tokens(50))
+    clock.advance(seconds=1)
+    assert (await ledger.settle("kept", tokens(80)))["late"] is True
+    assert holds(await ledger.call("audit_why_denied", request_id="no")) == {"kept": 80}
+
+
 @pytest.mark.parametrize(("before", "after"), [("z", "a"), ("a", "z")])
 async def test_of_one_batch_only_what_was_decided_before_counts(ledger, before, after):
     await ledger.grant("ann", 1000)

@@ -1,7 +1,7 @@
 """Leases that have lapsed and nobody has swept: a decision gives back a thousand, and what it needs."""
 
 from tests.support.checks import assert_denied
-from tests.support.money import tokens
+from tests.support.money import DAY, tokens
 
 
 async def let_1200_lapse(ledger, clock):
@@ -48,3 +48,37 @@ async def test_a_request_that_can_never_fit_gives_back_no_more_than_a_thousand(l
     denial = await ledger.reserve("never", "ann", tokens(1201))
     assert_denied(denial, "exceeds_limit", available=1200)
     assert await lapsed(ledger) == 1000
+
+
+async def test_a_window_whose_leases_have_all_lapsed_is_no_new_one(ledger, clock):
+    """What it leaves at midnight counts: the denied request fits then, and is told so."""
+    await ledger.grant("ann", 100, window=DAY, on_expiry="release", rollover={"max": 100})
+    await ledger.reserve("lapsed", "ann", tokens(10), ttl_seconds=1)
+    clock.advance(seconds=10)
+    denial = await ledger.reserve("no", "ann", tokens(150))
+    assert denial["retry_after_ms"] == (12 * 3600 - 10) * 1000
+    clock.advance(seconds=12 * 3600 - 10)
+    assert (await ledger.reserve("yes", "ann", tokens(150)))["decision"] == "authorized"
+
+
+async def test_a_dry_run_foresees_what_the_call_would(ledger, clock):
+    """A denied request makes no window: nothing is there that could be left over."""
+    await ledger.grant("ann", 100, window=DAY, rollover={"max": 100})
+    rehearsed = await ledger.reserve("r", "ann", tokens(150), dry_run=True)
+    told = await ledger.reserve("r", "ann", tokens(150))
+    assert rehearsed["retry_after_ms"] == told["retry_after_ms"]
+
+
+async def test_a_settlement_says_what_is_reserved_without_lapsed_leases(ledger, clock):
+    await ledger.grant("ann", 100, on_expiry="release")
+    await ledger.reserve("lapses", "ann", tokens(10), ttl_seconds=5)
+    for name in ("settled", "released", "late"):
+        await ledger.reserve(name, "ann", tokens(10), ttl_seconds=60 if name != "late" else 5)
+    clock.advance(seconds=5)
+    line = (await ledger.settle("settled", tokens(7)))["lines"][0]
+    assert (line["settled"], line["reserved"], line["available"]) == (7, 10, 83)
+    line = (await ledger.settle("late", tokens(3)))["lines"][0]
+    assert (line["settled"], line["reserved"], line["available"]) == (10, 10, 80)
+    assert (await ledger.release("released"))["lines"][0]["available"] == 90
+    balance = (await ledger.call("balance", account_id="ann"))["windows"][0]
+    assert (balance["reserved"], balance["available"]) == (0, 90)
