@@ -6,7 +6,8 @@ as $$
   join preauth.configuration as c on c.version = r.version
   cross join lateral preauth._work_out_routes(array[r.account_id], preauth._now()) as x
   where r.valid_from <= preauth._now() and r.valid_until > preauth._now()
-    and ((r.path, r.suspended, r.units, r.hard, r.models) is distinct from (x.path, x.suspended, x.units, x.hard, x.models)
+    and ((r.path, r.suspended, r.units, r.hard, r.models, r.budgets, r.expiries)
+        is distinct from (x.path, x.suspended, x.units, x.hard, x.models, x.budgets, x.expiries)
       or exists (select from unnest(r.window_ids, x.window_ids) as w (kept, found) where w.kept <> w.found or w.kept is not null and w.found is null))
 $$;
 comment on function preauth._verify_routes() is 'Works out each route that holds now once more; the mismatches. A window that was made since is not one.';

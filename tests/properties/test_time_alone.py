@@ -20,7 +20,7 @@ from tests.support.money import calendar, cycle, fixed, rolling
 
 pytestmark = pytest.mark.slow
 
-SEQUENCES = int(os.environ.get("PREAUTH_TEST_SEQUENCES", "60")) // 4
+SEQUENCES = int(os.environ.get("PREAUTH_TEST_SEQUENCES", "28")) // 4
 MILLISECOND = timedelta(milliseconds=1)
 WINDOWS = [
     calendar("hour"), calendar("day"), calendar("day"), calendar("month"), cycle("month"),

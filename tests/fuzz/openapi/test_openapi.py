@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 NIGHTLY = "PREAUTH_TEST_EXAMPLES" in os.environ
 EXAMPLES = os.environ.get("PREAUTH_TEST_EXAMPLES", "3")
 PHASES = {
-    "admin": "examples,coverage,fuzzing,stateful",
+    "admin": "examples,coverage,fuzzing,stateful" if NIGHTLY else "examples,fuzzing,stateful",
     "audit": "examples,coverage,fuzzing,stateful" if NIGHTLY else "examples,fuzzing,stateful",
     "spend": "examples,coverage,fuzzing,stateful" if NIGHTLY else "examples,fuzzing,stateful",
     "nobody": "examples,coverage,fuzzing" if NIGHTLY else "examples,fuzzing",

@@ -24,7 +24,7 @@ from tests.support.clock import Clock
 pytestmark = pytest.mark.slow
 
 NIGHTLY = "PREAUTH_TEST_SEQUENCES" in os.environ
-SEQUENCES = int(os.environ.get("PREAUTH_TEST_SEQUENCES", "140"))
+SEQUENCES = int(os.environ.get("PREAUTH_TEST_SEQUENCES", "100"))
 START = datetime(2014, 3, 5, 22, 30, tzinfo=UTC)
 PEOPLE = ("org", "team", "ann")
 

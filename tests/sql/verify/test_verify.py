@@ -105,7 +105,7 @@ TAMPERINGS = {
     "two windows of a budget overlap": "insert into preauth.budget_window overriding system value"
     " select (jsonb_populate_record(w, jsonb_build_object('window_id', 999999, 'ordinal', 99, 'starts_at', w.starts_at + interval '1 hour', 'settled', 0, 'reserved', 0))).*"
     " from preauth.budget_window w where account_id = 'ann' limit 1",
-    "a kept route leaves a budget out": "update preauth.route set units = '{}', window_ids = '{}', hard = '{}', models = '{}' where account_id = 'ann'",
+    "a kept route leaves a budget out": "update preauth.route set units = '{}', window_ids = '{}', hard = '{}', models = '{}', budgets = '{}', expiries = '{}' where account_id = 'carl'",
     "a window is overdrawn though its budget is not": "update preauth.budget_window set overdraft_amount = overdraft_amount + 1 where account_id = 'bob'",
 }  # fmt: skip
 FOUND_BY = {
