@@ -14,6 +14,8 @@ from service.pricing.commands import prices
 from service.settings import Settings
 
 if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
     from service.plan_file import Declared, PlanFileError, Source
 
 __all__ = ["main"]
@@ -40,9 +42,13 @@ class Cli(click.Group):
 
 
 def _settings_errors(error: ValidationError) -> str:
-    return "\n".join(
-        f"PREAUTH_{'.'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in error.errors()
-    )
+    return "\n".join(map(_settings_error, error.errors()))
+
+
+def _settings_error(error: "ErrorDetails") -> str:
+    """One that is of several settings together names them itself."""
+    name = ".".join(map(str, error["loc"])).upper()
+    return f"PREAUTH_{name}: {error['msg']}" if name else error["msg"].removeprefix("Value error, ")
 
 
 @click.group(cls=Cli, context_settings={"help_option_names": ["-h", "--help"]})

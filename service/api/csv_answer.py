@@ -9,6 +9,9 @@ __all__ = ["MEDIA_TYPE", "csv_of"]
 
 MEDIA_TYPE = "text/csv"
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""How a cell begins that a spreadsheet takes for a formula: a caller's label must be none."""
+
 
 def csv_of(items: list[dict[str, Any]], columns: list[str]) -> bytes:
     """A header line, then a row an item."""
@@ -20,7 +23,7 @@ def csv_of(items: list[dict[str, Any]], columns: list[str]) -> bytes:
 
 
 def _cell(value: Any) -> Any:
-    """What is null is empty; numbers and text are themselves."""
+    """What is null is empty; numbers are themselves, and so is text that no sheet would run."""
     if isinstance(value, (bool, dict, list)):
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return value
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value

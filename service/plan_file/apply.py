@@ -237,7 +237,8 @@ def _is_problem(answer: Any) -> bool:
 
 def _refused(problem: Json, at: Path, source: Source) -> Iterator[FileFault]:
     if "field" in problem:
-        yield source.fault((*at, problem["field"]), problem["detail"])
+        named = () if at[-1:] == (problem["field"],) else (problem["field"],)
+        yield source.fault((*at, *named), problem["detail"])
         return
     errors = problem.get("errors") or [{"path": "", "message": problem["detail"]}]
     for error in errors:

@@ -62,6 +62,7 @@ class PostgresServer:
         self._port = port
         self._options = dict(options or {})
         self._state = State()
+        self._has_served = False
         self._end_with_thread = False
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -86,12 +87,16 @@ class PostgresServer:
         try:
             self._start_locked()
         except BaseException:
-            self.stop("immediate")
+            self._end("immediate")
             raise
         return self
 
     def stop(self, mode: StopMode = "fast") -> None:
         """Stop it and wait. ``fast`` ends sessions and loses nothing. Idempotent."""
+        self._end(mode)
+        self._has_served = False
+
+    def _end(self, mode: StopMode) -> None:
         process = self._process
         if process is not None and process.poll() is None:
             process.send_signal(SIGNALS[mode])
@@ -228,11 +233,14 @@ class PostgresServer:
             )
 
     def _launch(self, place: str, arguments: dict[str, Any]) -> None:
+        """Started again before it was stopped, it keeps its port: others have its URL."""
         for attempt in range(PORT_TRIES):
-            self._state.port = self._port or free_port(self._state.port if attempt == 0 else 0)
+            if not self._has_served:
+                self._state.port = self._port or free_port(self._state.port if attempt == 0 else 0)
             self.home.write_state(self._state)
             self._spawn(place, arguments)
             if self._answers():
+                self._has_served = True
                 return
         raise PostgresError(f"PostgreSQL did not start:\n{self.home.log_tail()}")
 

@@ -55,6 +55,20 @@ async def test_every_list_comes_as_csv_too(api: Api, question: str) -> None:
         }
 
 
+@pytest.mark.parametrize("label", ["=1+1", "+1", "-1", "@sum"])
+async def test_a_callers_text_is_no_formula_in_a_sheet(api: Api, label: str) -> None:
+    charge = {"request_id": "lab", "account_id": "ann", "amounts": {"tokens": 1}}
+    answer = await api.post("/charge", {**charge, "labels": {"team": label}})
+    assert answer.status_code == 200, answer.text
+    question = (
+        "/audit/spend?since=2026-01-01T00:00:00Z&until=2099-01-01T00:00:00Z&by=label&label=team"
+    )
+    items = (await api.get(question)).json()["items"]
+    rows = list(csv.DictReader(io.StringIO((await api.get(f"{question}&format=csv")).text)))
+    assert label in [item["label"] for item in items]
+    assert f"'{label}" in [row["label"] for row in rows]
+
+
 async def test_a_list_is_read_page_by_page_through_its_link(api: Api) -> None:
     seen, url = [], "/audit/decisions?max_count=2&account_id=ann&format=csv"
     while url:

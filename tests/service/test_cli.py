@@ -161,6 +161,9 @@ def test_a_bad_setting_and_an_unreachable_database_are_told_in_a_line(run, monke
     monkeypatch.setenv("PREAUTH_PORT", "many")
     assert run("serve").stderr.startswith("Error: PREAUTH_PORT: ")
     monkeypatch.setenv("PREAUTH_PORT", "8080")
+    monkeypatch.setenv("PREAUTH_WEBHOOK_URL", "http://127.0.0.1:9/alerts")
+    assert run("serve").stderr.startswith("Error: PREAUTH_WEBHOOK_URL and ")
+    monkeypatch.delenv("PREAUTH_WEBHOOK_URL")
     monkeypatch.delenv("PREAUTH_DATABASE_URL")
     assert "PREAUTH_DATABASE_URL is not set" in run("serve").stderr
 

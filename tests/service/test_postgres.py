@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -187,6 +188,23 @@ def test_a_taken_port_is_replaced_by_a_free_one(server):
         server.start()
 
         assert server.port != other.port
+
+
+def test_started_again_it_keeps_the_port_that_others_were_told(server):
+    """The service under ``preauth dev`` has the URL of the first start."""
+    server.start()
+    write(server, 1)
+    port = server.port
+    server.kill()
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(("127.0.0.1", port))
+        other.listen()
+        with pytest.raises(PostgresError):
+            server.start()
+    server.start()
+    assert server.port == port
+    assert read(server) == [1]
 
 
 def test_it_does_not_start_with_other_programs_than_made_the_data(server):

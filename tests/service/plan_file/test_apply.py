@@ -185,6 +185,12 @@ async def test_what_the_ledger_refuses_is_told_with_its_line(run, ledger: Ledger
     assert await ledger.count("account") == 0
 
 
+async def test_a_plan_that_is_not_there_is_told_by_its_own_path(run, ledger: Ledger) -> None:
+    await ledger.put_account("ann")
+    result = run("apply", "accounts:\n  ann:\n    plan_id: gold\n")
+    assert "plans.yaml, line 3: accounts.ann.plan_id: There is no plan gold." in result.stderr
+
+
 def test_the_example_plans_can_be_applied(run) -> None:
     text = Path("examples/plans.json").read_text("utf-8")
     assert run("apply", text).exit_code == 0
