@@ -167,3 +167,42 @@ async def test_a_parents_change_to_come_reaches_those_below(ledger, clock, job):
     await ledger.charge("c1", "kid", tokens(90))
     await come(ledger, clock, "2026-09-20T08:00:00Z", job)
     assert_denied(await ledger.charge("c2", "kid", tokens(11)), "budget_exhausted", scope="ann")
+
+
+async def test_the_plan_is_changed_after_the_switch_has_come_not_before(trial, clock, job):
+    await come(trial, clock, "2026-09-20T08:00:00Z", job)
+    await trial.put_plan("free", budget("cap", 900, window=MONTH), apply="next_window")
+    assert await trial.figures("ann") == Figures(300, 0, 100)
+    assert await trial.call("apply_due", max_count=10) == 0
+    assert await trial.figures("ann") == Figures(300, 0, 100)
+    clock.set(OCTOBER)
+    assert (await trial.window("ann"))["limit"] == 900
+
+
+async def test_the_plan_that_was_left_is_changed_after_the_switch_has_come(trial, clock, job):
+    """The window counts for the new plan by then: the old one's thresholds do not reach it."""
+    await come(trial, clock, "2026-09-20T08:00:00Z", job)
+    await trial.put_plan("trial", budget("cap", 10, window=MONTH, thresholds=[80]))
+    assert await trial.figures("ann") == Figures(300, 0, 100)
+    assert await trial.connection.fetchval("select count(*) from preauth.outbox") == 0
+
+
+@pytest.mark.parametrize("at", ["2026-09-14T22:00:00Z", "2026-09-15T01:00:00Z"])
+async def test_a_window_that_has_ended_keeps_the_limit_the_new_plan_had_then(
+    ledger, clock, job, at
+):
+    """What it overspent under that limit is carried, however large the plan's is by now."""
+    carry = {"max": 50, "overspend": True}
+    await ledger.put_plan("big", budget("cap", 200, window=DAY, rollover=carry))
+    await ledger.put_plan("small", budget("cap", 100, window=DAY, rollover=carry))
+    await ledger.put_account("ann", plan_id="big")
+    await switch(ledger, "small", at="2026-09-14T22:00:00Z")
+    await ledger.charge("c1", "ann", tokens(190))
+    await come(ledger, clock, at, job)
+    clock.set("2026-09-15T01:00:00Z")
+    await ledger.put_plan("small", budget("cap", 200, window=DAY, rollover=carry))
+    await ledger.charge("c2", "ann", tokens(1))
+    assert await ledger.figures("ann") == Figures(91, 0, 109)
+    limits = "select limit_amount from preauth.budget_window order by starts_at"
+    await ledger.call("apply_due", max_count=10)
+    assert [row[0] for row in await ledger.connection.fetch(limits)] == [100, 200]
