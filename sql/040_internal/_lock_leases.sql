@@ -1,17 +1,15 @@
+-- What has lapsed already is not locked: a decision could not give it back, and would count it, for as long as this call takes.
 create function preauth._lock_leases(request_id text, account_id text, at timestamptz) returns boolean
 language plpgsql
 as $$
-declare
-  lapsed boolean;
 begin
-  select bool_or(l.state = 'lapsed' or l.lapses_at <= at) into lapsed
-  from (
-    select h.state, h.lapses_at from preauth.hold_line as h
-    where h.request_id = _lock_leases.request_id and h.account_id = _lock_leases.account_id
-    order by h.position
-    for no key update
-  ) as l;
-  return not coalesce(lapsed, false);
+  perform from preauth.hold_line as l
+  where l.request_id = _lock_leases.request_id and l.account_id = _lock_leases.account_id and l.lapses_at > at
+  order by l.position
+  for no key update;
+  return not exists (
+    select from preauth.hold_line as l
+    where l.request_id = _lock_leases.request_id and l.account_id = _lock_leases.account_id and (l.state = 'lapsed' or l.lapses_at <= at));
 end
 $$;
-comment on function preauth._lock_leases(text, text, timestamptz) is 'Locks a reservation''s lines against lapsing; false if one has lapsed already.';
+comment on function preauth._lock_leases(text, text, timestamptz) is 'Locks a reservation''s leases against lapsing; false if one has lapsed already.';

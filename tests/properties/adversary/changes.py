@@ -150,10 +150,14 @@ class World(Book):
         return facts
 
     def publish(self, at: datetime, rate: int) -> Facts:
-        if self.rates and self.rates[-1][0] == at:
-            return {} if self.rates[-1][1] == rate else {"code": "price_table_conflict"}
+        """What is in effect already is not published once more: no table begins at this instant."""
+        since, current = self.rates[-1] if self.rates else (None, None)
+        if current == rate:
+            return {"model": "m", "replayed": True}
+        if since == at:
+            return {"code": "price_table_conflict"}
         self.rates.append((at, rate))
-        return {"model": "m"}
+        return {"model": "m", "replayed": False}
 
     def figures(self, who: str, at: datetime) -> dict[tuple[str, str], tuple[Any, ...]]:
         """What a balance says of an account."""

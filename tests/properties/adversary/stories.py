@@ -50,7 +50,10 @@ def limits(draw: st.DrawFn, name: str) -> int | None:
 
 
 def traits() -> st.SearchStrategy[dict[str, tuple[Any, ...]]]:
-    """Of each name of a budget what stays as it is: enforcement, overdraft, overage, on_expiry."""
+    """Of each name of a budget what stays as it is: enforcement, overdraft, overage, on_expiry.
+
+    As on_expiry stays, every decision gives back what has lapsed, and what it says is available is exact.
+    """
     one = st.tuples(
         st.sampled_from([("hard", 0), ("hard", 0), ("soft", 20), ("observe", 0)]),
         st.sampled_from(["charge", "reject"]),

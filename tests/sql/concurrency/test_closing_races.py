@@ -161,3 +161,21 @@ async def test_giving_back_leases_waits_for_nobody_who_is_keeping_one(ledger, cl
     assert reply["decision"] == "authorized"
     await keep.commit()
     assert (await ledger.reservation("kept"))["state"] == "unknown"
+
+
+async def test_what_lapsed_of_a_hold_is_given_back_while_someone_keeps_the_rest(ledger, clock):
+    await ledger.grant("org", 5000, on_expiry="keep")
+    await ledger.put_account("ann", parent_id="org")
+    await ledger.grant("ann", 1000, on_expiry="release")
+    await ledger.reserve("kept", "ann", tokens(400), ttl_seconds=5)
+    clock.advance(seconds=5)
+    keeping, reserving = await ledger.sessions(2)
+    async with keeping.connection.transaction():
+        reply = await keeping.settle("kept", outcome="unknown")
+        assert reply["state"] == "unknown"
+        await reserving.connection.execute("set statement_timeout = '3s'")
+        reply = await reserving.reserve("next", "ann", tokens(900))
+        assert reply["decision"] == "authorized"
+        assert reply["lines"][0]["available"] == 100
+    assert await ledger.figures("org") == Figures(0, 1300, 3700)
+    assert await ledger.figures("ann") == Figures(0, 900, 100)

@@ -63,6 +63,15 @@ async def test_what_is_in_effect_already_need_not_be_published_again(ledger, clo
     assert len(await versions(ledger)) == 1
 
 
+async def test_what_was_only_said_again_begins_no_table_that_others_could_contradict(ledger, clock):
+    await publish(ledger)
+    clock.advance(days=1)
+    await publish(ledger)
+    other = await publish(ledger, rates=DEAR)
+    assert (other["effective_from"], other["replayed"]) == ("2026-09-15T12:00:00.000000Z", False)
+    assert len(await versions(ledger)) == 2
+
+
 async def test_other_rates_from_the_same_instant_are_a_conflict_and_nothing_is_written(
     ledger, clock
 ):

@@ -82,3 +82,17 @@ async def test_a_settlement_says_what_is_reserved_without_lapsed_leases(ledger, 
     assert (await ledger.release("released"))["lines"][0]["available"] == 90
     balance = (await ledger.call("balance", account_id="ann"))["windows"][0]
     assert (balance["reserved"], balance["available"]) == (0, 90)
+
+
+async def test_leases_of_a_budget_that_keeps_now_are_given_back_where_a_request_needs_it(
+    ledger, clock
+):
+    await ledger.grant("ann", 64, on_expiry="release")
+    await ledger.reserve("lapsed", "ann", tokens(12), ttl_seconds=5)
+    await ledger.grant("ann", 64, on_expiry="keep")
+    clock.advance(seconds=5)
+    reply = await ledger.reserve("next", "ann", tokens(20))
+    assert 32 <= reply["lines"][0]["available"] <= 44
+    assert (await ledger.figures("ann")).available == 44
+    reply = await ledger.reserve("all", "ann", tokens(44))
+    assert reply["lines"][0]["available"] == 0
