@@ -215,9 +215,10 @@ create type preauth._tally as (
   reserved bigint,
   freed bigint,
   spent bigint,
-  notable_from bigint
+  notable_from bigint,
+  lapsed bigint
 );
-comment on type preauth._tally is 'A locked window while lines of it are closed: its figures before, and what was freed of reserved and spent into settled since. notable_from: what settled must reach for the spend to be noted (preauth._note_spend); null: no spend is.';
+comment on type preauth._tally is 'A locked window while lines of it are closed: its figures before, and what was freed of reserved and spent into settled since. notable_from: what settled must reach for the spend to be noted (preauth._note_spend); null: no spend is. lapsed: what reserved still counts of leases that have lapsed; null: not looked up yet (preauth._with_lapsed), for there may be some.';
 
 create type preauth._rerating as (
   request_id text,
@@ -1431,14 +1432,14 @@ language sql stable
 as $$
   select row(line.request_id, line.account_id, line.position, line.window_id, tally.scope, tally.budget, tally.unit, tally.window_key,
     closing.next_state, late, line.amount, closing.settled_amount,
-    tally.settled + tally.spent, tally.reserved - tally.freed, tally.limit_amount)::preauth._closed
+    tally.settled + tally.spent, tally.reserved - tally.freed - coalesce(tally.lapsed, 0), tally.limit_amount)::preauth._closed
 $$;
 comment on function preauth._as_closed(preauth.hold_line, preauth._closing, preauth._tally, boolean) is 'A line that is closed, its window''s figures being what its tally says.';
 
 -- 040_internal/_ask_fits_at.sql
 create function preauth._ask_fits_at(
   ask preauth._ask, quotes preauth._quote[], first_quote integer, routes preauth._route[], route_no integer, slots preauth._slot[], slot_ids bigint[],
-  reserved bigint[], lapses preauth._lapse[], at timestamptz) returns timestamptz
+  reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamptz) returns timestamptz
 language plpgsql stable
 as $$
 declare
@@ -1447,7 +1448,7 @@ declare
   fits_at timestamptz;
 begin
   if preauth._may_turn(route) then
-    return preauth._ask_foreseen_at(ask, quotes, first_quote, route.path, slots, slot_ids, reserved, lapses, at);
+    return preauth._ask_foreseen_at(ask, quotes, first_quote, route.path, slots, slot_ids, reserved, lapses, made, at);
   end if;
   for option_no in 0 .. preauth._last_option(ask.body) loop
     route := routes[route_no + option_no];
@@ -1458,21 +1459,21 @@ begin
   return fits_at;
 end
 $$;
-comment on function preauth._ask_fits_at(preauth._ask, preauth._quote[], integer, preauth._route[], integer, preauth._slot[], bigint[], bigint[], preauth._lapse[], timestamptz) is
+comment on function preauth._ask_fits_at(preauth._ask, preauth._quote[], integer, preauth._route[], integer, preauth._slot[], bigint[], bigint[], preauth._lapse[], bigint[], timestamptz) is
   'The earliest instant at which a request or one of its alternatives fits if nothing else is spent; null if never.';
 
 -- 040_internal/_ask_foreseen_at.sql
 create function preauth._ask_foreseen_at(
   ask preauth._ask, quotes preauth._quote[], first_quote integer, path text[], slots preauth._slot[], slot_ids bigint[],
-  reserved bigint[], lapses preauth._lapse[], at timestamptz) returns timestamptz
+  reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamptz) returns timestamptz
 language sql stable
 as $$
   select min(preauth._option_foreseen_at(
     path, preauth._option_model(ask.body, o.option_no), preauth._asked_amounts(ask.body, o.option_no, quotes, first_quote), ask.call,
-    slots, slot_ids, reserved, lapses, at))
+    slots, slot_ids, reserved, lapses, made, at))
   from generate_series(0, preauth._last_option(ask.body)) as o (option_no)
 $$;
-comment on function preauth._ask_foreseen_at(preauth._ask, preauth._quote[], integer, text[], preauth._slot[], bigint[], bigint[], preauth._lapse[], timestamptz) is
+comment on function preauth._ask_foreseen_at(preauth._ask, preauth._quote[], integer, text[], preauth._slot[], bigint[], bigint[], preauth._lapse[], bigint[], timestamptz) is
   'As preauth._ask_fits_at where more than windows, leases and slices may turn by time alone (preauth._may_turn).';
 
 -- 040_internal/_asked_about.sql
@@ -1812,28 +1813,25 @@ $$;
 comment on function preauth._cancel(preauth._ask, preauth.reservation, timestamptz) is 'Notes that the user pressed Stop; the hold stays, for what was generated before is billed. A hold of unknown outcome stays unknown.';
 
 -- 040_internal/_cancel_round.sql
-create function preauth._cancel_round(asks preauth._ask[], at timestamptz) returns setof preauth._answer
+create function preauth._cancel_round(asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
 language plpgsql
 as $$
 declare
-  f record;
+  answers preauth._answer[] := array[]::preauth._answer[];
   code text;
 begin
-  for f in
-    select a.n, a as ask, r as held from unnest(asks) as a
-    join preauth.reservation as r on r.request_id = a.request_id and r.account_id = a.account_id
-    order by a.n
-  loop
-    code := preauth._open_verdict(f.held, at);
-    if code is not null then
-      return next preauth._problem_answer(f.n, preauth._lifecycle_refusal(f.ask, code));
-    else
-      return next row(f.n, 200, null, preauth._cancel(f.ask, f.held, at), null)::preauth._answer;
-    end if;
+  for k in 1 .. cardinality(asks) loop
+    code := preauth._open_verdict(held[k], at);
+    answers := answers || case
+      when code is not null then preauth._problem_answer(asks[k].n, preauth._lifecycle_refusal(asks[k], code))
+      else row(asks[k].n, 200, null, preauth._cancel(asks[k], held[k], at), null)::preauth._answer
+    end;
   end loop;
+  return answers;
 end
 $$;
-comment on function preauth._cancel_round(preauth._ask[], timestamptz) is 'Cancels, or says why not: one call each on locked reservations that are all different.';
+comment on function preauth._cancel_round(preauth._ask[], preauth.reservation[], timestamptz) is
+  'Cancels, or says why not: one call each on locked reservations that are all different; held: each ask''s.';
 
 -- 040_internal/_capacity.sql
 create function preauth._capacity(limit_amount bigint, overdraft_amount bigint) returns bigint
@@ -2039,10 +2037,17 @@ begin
     return closed;
   end if;
   tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c), at);
+  if closings[1].next_state <> 'lapsed' then
+    tallies := preauth._with_lapsed(tallies, at);
+  end if;
   ids := array(select t.window_id from unnest(tallies) as t);
   lines := array(
-    select l from unnest(closings) with ordinality as c
-    join preauth.hold_line as l on l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position
+    select h.line from unnest(closings) with ordinality as c
+    cross join lateral (
+      select l as line from preauth.hold_line as l
+      where l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position
+      offset 0  -- one look-up by key for each, however few rows the planner has seen
+    ) as h
     order by c.ordinality);
   for k in 1 .. cardinality(closings) loop
     continue when not preauth._may_close(lines[k].state, closings[k].next_state)
@@ -2050,6 +2055,9 @@ begin
     place := array_position(ids, lines[k].window_id);
     held := lines[k].state = 'held';
     tallies[place].freed := tallies[place].freed + case when held then lines[k].amount else 0 end;
+    if held and lines[k].lapses_at <= at then
+      tallies[place].lapsed := tallies[place].lapsed - lines[k].amount;
+    end if;
     tallies[place].spent := tallies[place].spent + coalesce(closings[k].settled_amount, 0);
     notable := notable or coalesce(tallies[place].settled + tallies[place].spent >= tallies[place].notable_from, false);
     closed := closed || preauth._as_closed(lines[k], closings[k], tallies[place], not held or coalesce(lines[k].lapses_at <= at, false));
@@ -2741,8 +2749,7 @@ language plpgsql
 as $$
 declare
   due preauth.reservation[] := array(
-    select r from preauth.reservation as r
-    join (select distinct a.request_id, a.account_id from unnest(asks) as a) as k using (request_id, account_id)
+    select r from unnest(preauth._held(array(select distinct on (a.request_id, a.account_id) a from unnest(asks) as a))) as r
     where r.state in ('authorized', 'cancellation_requested') and r.expires_at <= at and (policy is null or r.on_expiry = policy)
     order by r.request_id, r.account_id);
   closed preauth._closed[];
@@ -2751,11 +2758,14 @@ begin
     return 0;
   end if;
   closed := preauth._close_lines(array(
-    select preauth._expiry_closing(l, at)
+    select h.closing
     from unnest(due) as r
-    join preauth.hold_line as l on l.request_id = r.request_id and l.account_id = r.account_id
-    where l.state = 'held' and (l.lapses_at <= at or r.on_expiry = 'charge')
-    order by r.request_id, r.account_id, l.position), at);
+    cross join lateral (
+      select l.position, preauth._expiry_closing(l, at) as closing from preauth.hold_line as l
+      where l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'held' and (l.lapses_at <= at or r.on_expiry = 'charge')
+      offset 0  -- one look-up by key for each, however few rows the planner has seen
+    ) as h
+    order by r.request_id, r.account_id, h.position), at);
   perform preauth._write_expiries(due, closed, at);
   return cardinality(due);
 end
@@ -2810,31 +2820,29 @@ $$;
 comment on function preauth._extend(preauth._ask, timestamptz, timestamptz) is 'Moves the end of a hold whose reservation and lines are locked; the reply.';
 
 -- 040_internal/_extend_round.sql
-create function preauth._extend_round(asks preauth._ask[], at timestamptz) returns setof preauth._answer
+create function preauth._extend_round(asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
 language plpgsql
 as $$
 declare
-  f record;
+  answers preauth._answer[] := array[]::preauth._answer[];
+  k integer;
   code text;
-  extended timestamptz;
 begin
-  for f in
-    select a.n, a as ask, r as held from unnest(asks) as a
-    join preauth.reservation as r on r.request_id = a.request_id and r.account_id = a.account_id
-    order by a.request_id, a.account_id
-  loop
-    code := coalesce(preauth._open_verdict(f.held, at), case
-      when (f.held).state = 'unknown' or (f.held).expires_at <= at or not preauth._lock_leases((f.ask).request_id, (f.ask).account_id, at) then 'hold_lapsed' end);
-    if code is not null then
-      return next preauth._problem_answer(f.n, preauth._lifecycle_refusal(f.ask, code));
-    else
-      extended := greatest((f.held).expires_at, preauth._expiry(f.ask, at));
-      return next row(f.n, 200, null, preauth._extend(f.ask, extended, at), null)::preauth._answer;
+  for k in select s from generate_subscripts(asks, 1) as s order by asks[s].request_id, asks[s].account_id loop
+    code := preauth._open_verdict(held[k], at);
+    if code is null and (held[k].state = 'unknown' or held[k].expires_at <= at or not preauth._lock_leases(asks[k].request_id, asks[k].account_id, at)) then
+      code := 'hold_lapsed';
     end if;
+    answers := answers || case
+      when code is not null then preauth._problem_answer(asks[k].n, preauth._lifecycle_refusal(asks[k], code))
+      else row(asks[k].n, 200, null, preauth._extend(asks[k], greatest(held[k].expires_at, preauth._expiry(asks[k], at)), at), null)::preauth._answer
+    end;
   end loop;
+  return answers;
 end
 $$;
-comment on function preauth._extend_round(preauth._ask[], timestamptz) is 'Extends, or says why not: one call each on locked reservations that are all different, their lines locked in the order of keys.';
+comment on function preauth._extend_round(preauth._ask[], preauth.reservation[], timestamptz) is
+  'Extends, or says why not: one call each on locked reservations that are all different, their lines locked in the order of keys; held: each ask''s.';
 
 -- 040_internal/_field_errors.sql
 create function preauth._field_errors(call text, field text, value jsonb) returns jsonb
@@ -3077,7 +3085,7 @@ comment on function preauth._for_models(preauth._route[], text[]) is 'The routes
 -- 040_internal/_foreseen_turns.sql
 create function preauth._foreseen_turns(
   scope text, zone text, budget preauth.budget, counter_id bigint, required bigint, from_at timestamptz, until_at timestamptz,
-  slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[])
+  slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[])
 returns table (turns_at timestamptz, short integer)
 language plpgsql stable
 as $$
@@ -3086,11 +3094,11 @@ declare
   previous preauth.budget_window;
 begin
   select x.* into w from preauth._current_window(scope, counter_id, from_at) as c join preauth.budget_window as x on x.window_id = c.window_id;
-  if preauth._is_unstarted(w, budget, slot_ids, reserved) then
+  if preauth._is_unstarted(w, budget, made, slot_ids, reserved) then
     w := null;
   end if;
   previous := case when w.window_id is not null then w else preauth._window_before(scope, budget, from_at) end;
-  if preauth._is_unstarted(previous, budget, slot_ids, reserved) then
+  if preauth._is_unstarted(previous, budget, made, slot_ids, reserved) then
     previous := preauth._window_before(scope, budget, previous.starts_at);
   end if;
   return query
@@ -3108,7 +3116,7 @@ begin
     where t.fits is distinct from t.did;
 end
 $$;
-comment on function preauth._foreseen_turns(text, text, preauth.budget, bigint, bigint, timestamptz, timestamptz, preauth._slot[], bigint[], bigint[], preauth._lapse[]) is
+comment on function preauth._foreseen_turns(text, text, preauth.budget, bigint, bigint, timestamptz, timestamptz, preauth._slot[], bigint[], bigint[], preauth._lapse[], bigint[]) is
   'As preauth._slot_turns, of a budget while it applies: from one instant until another, at which it no longer stands in the way. Raises that end, what rolls over however many windows later, and limits that come with another plan are foreseen.';
 
 -- 040_internal/_forget.sql
@@ -3303,13 +3311,14 @@ $$;
 comment on function preauth._has_twin(preauth._ask[]) is 'Whether two asks have one key.';
 
 -- 040_internal/_held.sql
+-- A query of its own for each: a join, planned while the table was small, reads all of it for as long as the connection lives.
 create function preauth._held(asks preauth._ask[]) returns preauth.reservation[]
 language plpgsql stable
 as $$
 begin
   return array(
-    select r from unnest(asks) with ordinality as a
-    left join preauth.reservation as r on r.request_id = a.request_id and r.account_id = a.account_id
+    select (select r from preauth.reservation as r where r.request_id = a.request_id and r.account_id = a.account_id)
+    from unnest(asks) with ordinality as a
     order by a.ordinality);
 end
 $$;
@@ -3334,7 +3343,7 @@ as $$
     select l.amount, l.state,
       case
         when l.state = 'held' then l.lapses_at
-        when l.state = 'lapsed' or c.late then least(c.at, _held_then.expires_at)
+        when l.state = 'lapsed' or c.late and preauth._is_leased(l.window_id) then least(c.at, _held_then.expires_at)
         else c.at
       end as closed_at
     from preauth.hold_line as l
@@ -3360,7 +3369,7 @@ comment on function preauth._held_then(text, text, text, timestamptz, timestampt
   'What a reservation counted in a window''s reserved at an instant at which available was left, in its budget''s unit, if it did; closed_at: when it stopped, null while it counts. A lease stops at its end, whenever that was written down.';
 
 -- 040_internal/_hold.sql
-create function preauth._hold(slots preauth._slot[], amounts bigint[], capacities bigint[]) returns void
+create function preauth._hold(window_ids bigint[], amounts bigint[], capacities bigint[]) returns void
 language plpgsql
 as $$
 declare
@@ -3368,9 +3377,10 @@ declare
 begin
   update preauth.budget_window as w
   set reserved = w.reserved + h.amount
-  from unnest(amounts, capacities) with ordinality as h (amount, capacity, place)
-  where h.amount > 0
-    and w.window_id = slots[h.place].window_id
+  from unnest(window_ids, amounts, capacities) as h (window_id, amount, capacity)
+  where w.window_id = any (window_ids)  -- found by key, however few rows the planner has seen
+    and h.amount > 0
+    and w.window_id = h.window_id
     and w.settled + w.reserved + h.amount <= h.capacity;
   get diagnostics held = row_count;
   if held <> cardinality(array_remove(amounts, 0)) then
@@ -3378,8 +3388,8 @@ begin
   end if;
 end
 $$;
-comment on function preauth._hold(preauth._slot[], bigint[], bigint[]) is
-  'Holds amounts on locked windows, slot by slot: one conditional update a window, whose settled + reserved may reach its capacity. Raises PA002 if one does not fit, which cannot be.';
+comment on function preauth._hold(bigint[], bigint[], bigint[]) is
+  'Holds amounts on locked windows: one conditional update a window, whose settled + reserved may reach its capacity. Raises PA002 if one does not fit, which cannot be.';
 
 -- 040_internal/_hold_line_json.sql
 create function preauth._hold_line_json(account_id text, budget text, scope text, unit text, window_key text, amount bigint, available bigint) returns json
@@ -3411,19 +3421,23 @@ create function preauth._hold_lines(asks preauth._ask[], lines preauth._line[], 
 language plpgsql
 as $$
 declare
+  window_ids bigint[] := array[]::bigint[];
   amounts bigint[] := array_fill(0::bigint, array[cardinality(slots)]);
   capacities bigint[] := array_fill(null::bigint, array[cardinality(slots)]);
   place integer;
 begin
+  for k in 1 .. cardinality(slots) loop
+    window_ids[k] := slots[k].window_id;
+  end loop;
   for k in 1 .. cardinality(lines) loop
     place := lines[k].slot;
     amounts[place] := amounts[place] + lines[k].amount;
     capacities[place] := greatest(capacities[place],
       case when preauth._is_record(asks[lines[k].n].body) then preauth._most_counted() else slots[place].capacity end);
   end loop;
-  perform preauth._hold(slots, amounts, capacities);
+  perform preauth._hold(window_ids, amounts, capacities);
   insert into preauth.hold_line (request_id, account_id, position, window_id, amount, available_after, state, lapses_at)
-  select asks[l.n].request_id, asks[l.n].account_id, l.position, slots[l.slot].window_id, l.amount, l.available_after, 'held',
+  select asks[l.n].request_id, asks[l.n].account_id, l.position, window_ids[l.slot], l.amount, l.available_after, 'held',
     case when slots[l.slot].on_expiry = 'release' then preauth._expiry(asks[l.n], at) end
   from unnest(lines) as l;
 end
@@ -3436,12 +3450,17 @@ language plpgsql stable
 as $$
 begin
   return array(
-    select row(a.ordinality, l.position, l.window_id, b.unit, b.overage, l.amount, l.state, l.lapses_at, w.settled)::preauth._holding
+    select row(a.ordinality, h.position, h.window_id, h.unit, h.overage, h.amount, h.state, h.lapses_at, h.window_settled)::preauth._holding
     from unnest(asks) with ordinality as a
-    join preauth.hold_line as l on l.request_id = a.request_id and l.account_id = a.account_id
-    join preauth.budget_window as w on w.window_id = l.window_id
-    join preauth.budget as b on b.budget_id = w.budget_id
-    order by a.ordinality, l.position);
+    cross join lateral (
+      select l.position, l.window_id, b.unit, b.overage, l.amount, l.state, l.lapses_at, w.settled as window_settled
+      from preauth.hold_line as l
+      join preauth.budget_window as w on w.window_id = l.window_id
+      join preauth.budget as b on b.budget_id = w.budget_id
+      where l.request_id = a.request_id and l.account_id = a.account_id
+      offset 0  -- one look-up by key for each, however few rows the planner has seen
+    ) as h
+    order by a.ordinality, h.position);
 end
 $$;
 comment on function preauth._holdings(preauth._ask[]) is 'The hold lines of the asks'' reservations, in the order of the asks and of their positions.';
@@ -3679,6 +3698,16 @@ end
 $$;
 comment on function preauth._is_instant(jsonb) is 'Whether the value is an instant as RFC 3339 has it, with its offset, and in UTC of a year from 1 to 9999.';
 
+-- 040_internal/_is_leased.sql
+create function preauth._is_leased(window_id bigint) returns boolean
+language sql stable
+as $$
+  select exists (
+    select from preauth.budget_window as w join preauth.budget as b on b.budget_id = w.budget_id
+    where w.window_id = _is_leased.window_id and b.on_expiry = 'release')
+$$;
+comment on function preauth._is_leased(bigint) is 'Whether holds on a window are leases, which stop counting when their time has passed.';
+
 -- 040_internal/_is_line.sql
 create function preauth._is_line(value jsonb, longest integer) returns boolean
 language sql immutable
@@ -3788,19 +3817,17 @@ as $$ select value ~ '^[a-z][a-z0-9_]*$' and length(value) <= 32 $$;
 comment on function preauth._is_unit(text) is 'The form of a unit: 1 to 32 characters, a-z first, then a-z 0-9 _';
 
 -- 040_internal/_is_unstarted.sql
--- What this very transaction has made: a raise that it has ended leaves an event. No index finds the lines of a window, so that one whose leases have
--- all just been given back passes for new.
-create function preauth._is_unstarted(w preauth.budget_window, budget preauth.budget, slot_ids bigint[], reserved bigint[]) returns boolean
+-- Of what this very call has made: a raise that it has ended leaves an event.
+create function preauth._is_unstarted(w preauth.budget_window, budget preauth.budget, made bigint[], slot_ids bigint[], reserved bigint[]) returns boolean
 language sql stable
 as $$
-  select w.reserved = 0 and coalesce(reserved[array_position(slot_ids, w.window_id)], 0) = 0 and (budget.window_policy ->> 'kind' = 'fixed' or budget.rollover is not null)
-    and exists (select from preauth.budget_window as x where x.window_id = w.window_id and x.account_id = w.account_id and x.xmin = pg_current_xact_id()::xid)
+  select coalesce(w.window_id = any (made), false) and w.reserved = 0 and coalesce(reserved[array_position(slot_ids, w.window_id)], 0) = 0 and (budget.window_policy ->> 'kind' = 'fixed' or budget.rollover is not null)
     and w.settled = coalesce((
       select (u.amounts ->> budget.unit)::bigint from preauth.usage_event as u
       where u.window_id = w.window_id and u.kind = 'adjustment' and u.actor = 'rollover'), 0)
     and not exists (select from preauth.usage_event as u where u.window_id = w.window_id and u.kind = 'limit_changed')
 $$;
-comment on function preauth._is_unstarted(preauth.budget_window, preauth.budget, bigint[], bigint[]) is
+comment on function preauth._is_unstarted(preauth.budget_window, preauth.budget, bigint[], bigint[], bigint[]) is
   'Whether a window of a batch will be taken back at its end (preauth._close_unstarted_windows) because nothing is held on it.';
 
 -- 040_internal/_is_untold.sql
@@ -4104,9 +4131,9 @@ as $$
 begin
   case call
     when 'settle' then return preauth._settle_round(asks, held, at);
-    when 'release' then return array(select r from preauth._release_round(asks, at) as r);
-    when 'extend' then return array(select r from preauth._extend_round(asks, at) as r);
-    when 'cancel' then return array(select r from preauth._cancel_round(asks, at) as r);
+    when 'release' then return preauth._release_round(asks, held, at);
+    when 'extend' then return preauth._extend_round(asks, held, at);
+    when 'cancel' then return preauth._cancel_round(asks, held, at);
     else return preauth._resolve_round(asks, at);
   end case;
 end
@@ -4124,8 +4151,7 @@ begin
   if not (preauth._has_twin(asks) or cardinality(asks) > 1 and (call = 'resolve' or preauth._is_charge_due(held, at))) then
     return preauth._lifecycle_round(call, asks, held, at);
   end if;
-  perform preauth._lock_windows(array(
-    select distinct l.window_id from unnest(asks) as a join preauth.hold_line as l on l.request_id = a.request_id and l.account_id = a.account_id));
+  perform preauth._lock_windows(array(select distinct h.window_id from unnest(preauth._holdings(asks)) as h));
   while cardinality(asks) > 0 loop
     turn := array(select distinct on (a.request_id, a.account_id) a from unnest(asks) as a order by a.request_id, a.account_id, a.n);
     turn := array(select t from unnest(turn) as t order by t.n);
@@ -4298,23 +4324,21 @@ comment on function preauth._lock_down() is
   'Gives everything in the ledger''s schemas to preauth_owner, writes into each table that its row security lets nobody through, takes what PostgreSQL or Supabase grants by default, and grants what preauth._audience says. Grants to other roles are left as they are. Must run as a member of preauth_owner.';
 
 -- 040_internal/_lock_leases.sql
+-- What has lapsed already is not locked: a decision could not give it back, and would count it, for as long as this call takes.
 create function preauth._lock_leases(request_id text, account_id text, at timestamptz) returns boolean
 language plpgsql
 as $$
-declare
-  lapsed boolean;
 begin
-  select bool_or(l.state = 'lapsed' or l.lapses_at <= at) into lapsed
-  from (
-    select h.state, h.lapses_at from preauth.hold_line as h
-    where h.request_id = _lock_leases.request_id and h.account_id = _lock_leases.account_id
-    order by h.position
-    for no key update
-  ) as l;
-  return not coalesce(lapsed, false);
+  perform from preauth.hold_line as l
+  where l.request_id = _lock_leases.request_id and l.account_id = _lock_leases.account_id and l.lapses_at > at
+  order by l.position
+  for no key update;
+  return not exists (
+    select from preauth.hold_line as l
+    where l.request_id = _lock_leases.request_id and l.account_id = _lock_leases.account_id and (l.state = 'lapsed' or l.lapses_at <= at));
 end
 $$;
-comment on function preauth._lock_leases(text, text, timestamptz) is 'Locks a reservation''s lines against lapsing; false if one has lapsed already.';
+comment on function preauth._lock_leases(text, text, timestamptz) is 'Locks a reservation''s leases against lapsing; false if one has lapsed already.';
 
 -- 040_internal/_lock_plan_windows.sql
 create function preauth._lock_plan_windows(plan_id text, budgets jsonb, apply text, gained bigint[]) returns void
@@ -4346,10 +4370,12 @@ declare
   wanted preauth._ask[] := asks;
   found preauth.reservation[];
 begin
-  perform from preauth.reservation as x
-  join (select distinct a.request_id, a.account_id from unnest(wanted) as a) as k on k.request_id = x.request_id and k.account_id = x.account_id
-  order by x.request_id, x.account_id
-  for no key update of x;
+  perform from (select distinct a.request_id, a.account_id from unnest(wanted) as a order by a.request_id, a.account_id) as k
+  cross join lateral (
+    select from preauth.reservation as x where x.request_id = k.request_id and x.account_id = k.account_id
+    offset 0  -- one look-up by key for each, in their order
+    for no key update
+  ) as locked;
   at := preauth._now();
   found := preauth._held(wanted);
   asks := '{}';
@@ -4420,7 +4446,7 @@ declare
   rolls boolean;
 begin
   select array_agg(row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, w.settled, w.reserved, 0, 0,
-    case when w.slice_length is null then w.alert_at else -preauth._most_counted() * 4 end)::preauth._tally),
+    case when w.slice_length is null then w.alert_at else -preauth._most_counted() * 4 end, case when b.on_expiry <> 'release' then 0 end)::preauth._tally),
     count(*) filter (where b.budget_id is null), bool_or(w.slice_length is not null)
   into tallies, unseen, rolls
   from (
@@ -4744,11 +4770,12 @@ begin
   update preauth.hold_line as l
   set state = c.state, settled_amount = c.settled_amount, lapses_at = null
   from unnest(closed) as c
-  where l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position;
+  where l.request_id = any (array(select k.request_id from unnest(closed) as k))  -- found by key, however few rows the planner has seen
+    and l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position;
   update preauth.budget_window as w
   set reserved = w.reserved - t.freed, settled = w.settled + t.spent
   from unnest(tallies) as t
-  where w.window_id = t.window_id and (t.freed <> 0 or t.spent <> 0);
+  where w.window_id = any (array(select k.window_id from unnest(tallies) as k)) and w.window_id = t.window_id and (t.freed <> 0 or t.spent <> 0);
 end
 $$;
 comment on function preauth._move(preauth._closed[], preauth._tally[]) is 'Writes what preauth._close_lines has decided, under its locks: one update a line, one a window.';
@@ -5072,7 +5099,7 @@ comment on function preauth._option_counts(jsonb, integer) is
 
 -- 040_internal/_option_foreseen_at.sql
 create function preauth._option_foreseen_at(
-  path text[], model text, amounts jsonb, call text, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], at timestamptz)
+  path text[], model text, amounts jsonb, call text, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamptz)
 returns timestamptz
 language sql stable
 as $$
@@ -5091,7 +5118,7 @@ as $$
   ), turn as (
     select t.* from wanted as w
     cross join lateral preauth._foreseen_turns(
-      w.scope, w.zone, w.budget, w.counter_id, w.required, w.from_at, w.until_at, slots, slot_ids, reserved, lapses) as t
+      w.scope, w.zone, w.budget, w.counter_id, w.required, w.from_at, w.until_at, slots, slot_ids, reserved, lapses, made) as t
     where w.required is not null
     union all
     select r.from_at, 1 from refused as r
@@ -5101,7 +5128,7 @@ as $$
   select min(f.turns_at) from (select t.turns_at, sum(sum(t.short)) over (order by t.turns_at) as short from turn as t group by t.turns_at) as f
   where f.short = 0 and isfinite(f.turns_at)
 $$;
-comment on function preauth._option_foreseen_at(text[], text, jsonb, text, preauth._slot[], bigint[], bigint[], preauth._lapse[], timestamptz) is
+comment on function preauth._option_foreseen_at(text[], text, jsonb, text, preauth._slot[], bigint[], bigint[], preauth._lapse[], bigint[], timestamptz) is
   'The earliest instant at which amounts fit every budget that applies to the account at path[1] then, if nothing else is spent until then: the plans that come by time alone among them. Null if never.';
 
 -- 040_internal/_option_model.sql
@@ -5673,7 +5700,7 @@ comment on function preauth._problem_answer(integer, jsonb) is 'An item''s answe
 -- 040_internal/_prove_denials.sql
 create function preauth._prove_denials(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[],
-  reserved bigint[], lines preauth._line[], at timestamptz, rulings preauth._ruling[]) returns preauth._ruling[]
+  reserved bigint[], lines preauth._line[], made bigint[], at timestamptz, rulings preauth._ruling[]) returns preauth._ruling[]
 language plpgsql
 as $$
 declare
@@ -5690,11 +5717,11 @@ begin
     fits_at := null;
     affordable := null;
     if rulings[n].slot is not null then
-      fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, at);
+      fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, made, at);
       if fits_at >= looked_until then
         lapses := preauth._lapses(slots, lines, expiries, at, 10000);
         looked_until := null;
-        fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, at);
+        fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, made, at);
       end if;
       places := preauth._places(routes[route_of[n]], slot_ids, asks[n].call);
       wanted := preauth._wanted(routes[route_of[n]], places, preauth._asked_amounts(asks[n].body, 0, quotes, quote_of[n]));
@@ -5712,7 +5739,7 @@ begin
   return rulings;
 end
 $$;
-comment on function preauth._prove_denials(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], bigint[], preauth._line[], timestamptz, preauth._ruling[]) is
+comment on function preauth._prove_denials(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], bigint[], preauth._line[], bigint[], timestamptz, preauth._ruling[]) is
   'The rulings with the figures that prove each denial and when to come again. The first 256 leases of each slot are looked at, where that does not do the first 10000.';
 
 -- 040_internal/_put_budget.sql
@@ -6247,11 +6274,10 @@ begin
     return;
   end if;
   closed := preauth._close_lines(array(
-    select row(l.request_id, l.account_id, l.position, l.window_id, 'released', null)::preauth._closing
-    from unnest(asks) as a
-    join preauth.hold_line as l on l.request_id = a.request_id and l.account_id = a.account_id
-    where l.state = 'held'
-    order by a.n, l.position), at);
+    select row(asks[h.place].request_id, asks[h.place].account_id, h.position, h.window_id, 'released', null)::preauth._closing
+    from unnest(preauth._holdings(asks)) as h
+    where h.state = 'held'
+    order by asks[h.place].n, h.position), at);
   perform preauth._note(a, 'released', jsonb_build_object('reason', a.body -> 'reason'), at) from unnest(asks) as a;
   return query
     with replies as materialized (
@@ -6261,7 +6287,8 @@ begin
       set state = 'released', closure = r.reply
       from replies as r
       join unnest(asks) as a on a.n = r.n
-      where x.request_id = a.request_id and x.account_id = a.account_id
+      where x.request_id = any (array(select k.request_id from unnest(asks) as k))  -- found by key, however few rows the planner has seen
+        and x.request_id = a.request_id and x.account_id = a.account_id
     )
     select r.n, 200, null::json, r.reply::json, null::text from replies as r;
 end
@@ -6289,32 +6316,30 @@ $$;
 comment on function preauth._release_replies(preauth._ask[], preauth._closed[], timestamptz) is 'The replies to releases: what each line gave back.';
 
 -- 040_internal/_release_round.sql
-create function preauth._release_round(asks preauth._ask[], at timestamptz) returns setof preauth._answer
+create function preauth._release_round(asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
 language plpgsql
 as $$
 declare
   ready preauth._ask[] := array[]::preauth._ask[];
-  f record;
+  answers preauth._answer[] := array[]::preauth._answer[];
+  verdict text;
 begin
-  for f in
-    select a.n, a as ask, r.closure, preauth._release_verdict(a.call, r, at) as verdict
-    from unnest(asks) as a
-    join preauth.reservation as r on r.request_id = a.request_id and r.account_id = a.account_id
-    order by a.n
-  loop
-    case f.verdict
+  for k in 1 .. cardinality(asks) loop
+    verdict := preauth._release_verdict(asks[k].call, held[k], at);
+    case verdict
       when 'release' then
-        ready := ready || f.ask;
+        ready := ready || asks[k];
       when 'replay' then
-        return next row(f.n, 200, null, (f.closure || '{"replayed": true}')::json, null)::preauth._answer;
+        answers := answers || row(asks[k].n, 200, null, (held[k].closure || '{"replayed": true}')::json, null)::preauth._answer;
       else
-        return next preauth._problem_answer(f.n, preauth._lifecycle_refusal(f.ask, f.verdict));
+        answers := answers || preauth._problem_answer(asks[k].n, preauth._lifecycle_refusal(asks[k], verdict));
     end case;
   end loop;
-  return query select * from preauth._release(ready, at);
+  return answers || array(select r from preauth._release(ready, at) as r);
 end
 $$;
-comment on function preauth._release_round(preauth._ask[], timestamptz) is 'Releases, or says why not: one call each on locked reservations that are all different.';
+comment on function preauth._release_round(preauth._ask[], preauth.reservation[], timestamptz) is
+  'Releases, or says why not: one call each on locked reservations that are all different; held: each ask''s.';
 
 -- 040_internal/_release_verdict.sql
 create function preauth._release_verdict(call text, r preauth.reservation, at timestamptz) returns text
@@ -6617,7 +6642,7 @@ declare
   settlements preauth._ask[] := array(select a from unnest(asks) as a where a.body ->> 'action' <> 'release');
   held preauth.reservation[] := preauth._held(asks);
   answers preauth._answer[] := preauth._settle_round(settlements, preauth._held(settlements), at)
-    || array(select r from preauth._release_round(releases, at) as r);
+    || preauth._release_round(releases, preauth._held(releases), at);
 begin
   for k in 1 .. cardinality(asks) loop
     perform preauth._log_change(asks[k].actor, 'reservation', asks[k].account_id || '/' || asks[k].request_id,
@@ -6860,21 +6885,24 @@ begin
     return;
   end if;
   perform preauth._close_lines(array(
-    select row(l.request_id, l.account_id, l.position, l.window_id, 'settled', l.amount)::preauth._closing
+    select row(asks[s.n].request_id, asks[s.n].account_id, h.position, h.window_id, 'settled', h.amount)::preauth._closing
     from unnest(spent) as s (n)
-    join preauth.hold_line as l on l.request_id = asks[s.n].request_id and l.account_id = asks[s.n].account_id), at);
+    cross join lateral (
+      select l.position, l.window_id, l.amount from preauth.hold_line as l
+      where l.request_id = asks[s.n].request_id and l.account_id = asks[s.n].account_id
+      offset 0  -- one look-up by key for each, however few rows the planner has seen
+    ) as h), at);
   insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor, usage, cost, price_table_ids)
   select r.account_id, r.request_id, case when preauth._is_record(r.body) then 'recorded_exception' else 'charge' end,
     preauth._chosen_amounts(r), 'completed', at, r.actor, preauth._option_counts(r.body, 0),
     preauth._held_cost(r.body, 0, r.price_table_ids), r.price_table_ids
-  from unnest(spent) as s (n)
-  join preauth.reservation as r on r.request_id = asks[s.n].request_id and r.account_id = asks[s.n].account_id
-  order by s.n;
+  from unnest(preauth._held(array(select asks[s.n] from unnest(spent) as s (n) order by s.n))) as r;
   update preauth.reservation as r
   set state = 'settled', closure = jsonb_strip_nulls(jsonb_build_object('amounts', preauth._chosen_amounts(r), 'usage', preauth._option_counts(r.body, 0),
     'cost', preauth._held_cost(r.body, 0, r.price_table_ids)))
   from unnest(spent) as s (n)
-  where r.request_id = asks[s.n].request_id and r.account_id = asks[s.n].account_id;
+  where r.request_id = any (array(select a.request_id from unnest(asks) as a))  -- found by key, however few rows the planner has seen
+    and r.request_id = asks[s.n].request_id and r.account_id = asks[s.n].account_id;
 end
 $$;
 comment on function preauth._settle_charges(preauth._ask[], integer[], preauth._ruling[], timestamptz) is 'In a batch of charges: settles what was just held, at what was held.';
@@ -7320,7 +7348,7 @@ begin
     perform preauth._close_unused_accounts(way.opened, asks, rulings);
   end if;
   if preauth._has_denial(rulings) then
-    rulings := preauth._prove_denials(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, decided.slots, locked.slot_ids, decided.reserved, decided.lines, at, rulings);
+    rulings := preauth._prove_denials(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, decided.slots, locked.slot_ids, decided.reserved, decided.lines, way.made, at, rulings);
   end if;
   recorded := preauth._record(asks, quoted.quotes, quoted.quote_of, rulings, decided.lines, decided.slots, at);
   if way.worked_out is not null then
@@ -7907,7 +7935,8 @@ as $$
   join preauth.configuration as c on c.version = r.version
   cross join lateral preauth._work_out_routes(array[r.account_id], preauth._now()) as x
   where r.valid_from <= preauth._now() and r.valid_until > preauth._now()
-    and ((r.path, r.suspended, r.units, r.hard, r.models) is distinct from (x.path, x.suspended, x.units, x.hard, x.models)
+    and ((r.path, r.suspended, r.units, r.hard, r.models, r.budgets, r.expiries)
+        is distinct from (x.path, x.suspended, x.units, x.hard, x.models, x.budgets, x.expiries)
       or exists (select from unnest(r.window_ids, x.window_ids) as w (kept, found) where w.kept <> w.found or w.kept is not null and w.found is null))
 $$;
 comment on function preauth._verify_routes() is 'Works out each route that holds now once more; the mismatches. A window that was made since is not one.';
@@ -8298,6 +8327,21 @@ $$;
 comment on function preauth._with_costs(preauth._ask[], preauth.reservation[]) is
   'Settlements with what their usage costs, by the tables of the reservations that they are for (held: of the same place); one that accepts an overage has what was refused.';
 
+-- 040_internal/_with_lapsed.sql
+create function preauth._with_lapsed(tallies preauth._tally[], at timestamptz) returns preauth._tally[]
+language plpgsql stable
+as $$
+begin
+  for k in 1 .. cardinality(tallies) loop
+    if tallies[k].lapsed is null then
+      tallies[k].lapsed := preauth._lapsed(tallies[k].window_id, at);
+    end if;
+  end loop;
+  return tallies;
+end
+$$;
+comment on function preauth._with_lapsed(preauth._tally[], timestamptz) is 'Tallies with what their windows'' reserved still counts of leases that have lapsed.';
+
 -- 040_internal/_with_next_capacities.sql
 -- Only a denial asks what the next window has room for: an authorization does not pay for it.
 create function preauth._with_next_capacities(slots preauth._slot[], slot_ids bigint[]) returns preauth._slot[]
@@ -8459,7 +8503,8 @@ begin
       select c from unnest(closed) as c
       where c.request_id = r.request_id and c.account_id = r.account_id and c.settled_amount is not null order by c.position), at) end
   from unnest(due) as r
-  where x.request_id = r.request_id and x.account_id = r.account_id;
+  where x.request_id = any (array(select k.request_id from unnest(due) as k))  -- found by key, however few rows the planner has seen
+    and x.request_id = r.request_id and x.account_id = r.account_id;
 end
 $$;
 comment on function preauth._write_expiries(preauth.reservation[], preauth._closed[], timestamptz) is 'States and events of expired reservations.';
@@ -8554,6 +8599,7 @@ as $$
 declare
   answers preauth._answer[] := array[]::preauth._answer[];
   replies jsonb[] := array[]::jsonb[];
+  request_ids text[] := array[]::text[];
   from_line integer := 1;
   to_line integer;
 begin
@@ -8562,6 +8608,7 @@ begin
     while closed[to_line + 1].request_id = asks[k].request_id and closed[to_line + 1].account_id = asks[k].account_id loop
       to_line := to_line + 1;
     end loop;
+    request_ids := request_ids || asks[k].request_id;
     replies := replies || preauth._settlement(asks[k], closed, from_line, to_line, at);
     answers := answers || row(asks[k].n, 200, null, replies[k]::json, null)::preauth._answer;
     from_line := to_line + 1;
@@ -8577,7 +8624,8 @@ begin
   update preauth.reservation as x
   set state = 'settled', closure = replies[k]
   from generate_subscripts(asks, 1) as k
-  where x.request_id = asks[k].request_id and x.account_id = asks[k].account_id;
+  where x.request_id = any (request_ids)  -- found by key, however few rows the planner has seen
+    and x.request_id = asks[k].request_id and x.account_id = asks[k].account_id;
   return answers;
 end
 $$;
@@ -9563,6 +9611,7 @@ declare
   gaining text[];
   gained bigint[];
   gaining_id text;
+  due text[];
 begin
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
@@ -9570,13 +9619,16 @@ begin
   perform preauth._lock_configuration();
   at := preauth._now();
   select array_agg(distinct g.account_id), coalesce(array_agg(g.window_id), '{}') into gaining, gained from preauth._plan_gains(put_plan.plan_id, body -> 'budgets', at) as g;
-  perform from preauth.account as a where a.account_id = any (gaining) order by a.account_id for no key update;
+  due := array(select a.account_id from preauth.account as a where a.plan_changes_at <= at and put_plan.plan_id in (a.plan_id, a.next_plan_id));
+  perform from preauth.account as a where a.account_id = any (gaining || due) order by a.account_id for no key update;
   insert into preauth.plan (plan_id, created_at, unpriced) values (put_plan.plan_id, preauth._now(), 'refuse') on conflict do nothing;
   perform from preauth.plan as p where p.plan_id = put_plan.plan_id for update;
   before := preauth._plan_json(plan_id);
   update preauth.plan as p set unpriced = coalesce(body ->> 'unpriced', 'refuse') where p.plan_id = put_plan.plan_id;
   perform from preauth.budget as b where b.owner = 'plan:' || put_plan.plan_id and b.retired_at is null order by b.budget_id for update;
-  perform preauth._lock_plan_windows(put_plan.plan_id, body -> 'budgets', coalesce(body ->> 'apply', 'now'), gained);
+  perform preauth._lock_plan_windows(put_plan.plan_id, body -> 'budgets', coalesce(body ->> 'apply', 'now'), gained || array(
+    select k.window_id from unnest(due) as d (account_id) cross join lateral preauth._kindred_windows(d.account_id, null, null, null, at) as k));
+  perform preauth._write_plan_changes(due, at);
   perform preauth._retire_budget(b.budget_id, actor, body ->> 'reason')
   from preauth.budget as b
   where b.owner = 'plan:' || put_plan.plan_id and b.retired_at is null
@@ -9592,7 +9644,7 @@ begin
 end
 $$;
 comment on function preauth_api.put_plan(text, jsonb, text) is
-  'Makes a plan or replaces its budgets. body: {budgets, unpriced: refuse (default) or count_only, apply: now (default) or next_window, reason}. Budgets left out are retired. A budget that the plan gets takes up the current windows of its accounts on budgets that count alike. Returns the plan, or a problem with nothing written.';
+  'Makes a plan or replaces its budgets. body: {budgets, unpriced: refuse (default) or count_only, apply: now (default) or next_window, reason}. Budgets left out are retired. A budget that the plan gets takes up the current windows of its accounts on budgets that count alike. Scheduled changes of accounts from or to the plan whose time has come are written down first, with the plan as it was. Returns the plan, or a problem with nothing written.';
 
 -- 050_api/put_raise.sql
 create function preauth_api.put_raise(account_id text, name text, body jsonb, actor text default null) returns jsonb
@@ -9914,6 +9966,9 @@ as $$
 declare
   at timestamptz := preauth._now();
 begin
+  if max_count < 0 or retry_seconds not between 1 and 3600 then
+    perform preauth._raise('PA001', 'max_count must not be negative, retry_seconds must be from 1 to 3600');
+  end if;
   return query
     with due as (
       select o.message_id, o.account_id from preauth.outbox as o
@@ -9930,7 +9985,7 @@ begin
 end
 $$;
 comment on function preauth_api.take_alerts(integer, integer) is
-  'Takes at most max_count messages whose delivery is due, the longest due first. Nobody else gets them for retry_seconds, which must be longer than a delivery takes; each further attempt doubles that, up to an hour. What is not confirmed by then is due again. Any number of workers may call it: it skips what others have locked.';
+  'Takes at most max_count messages whose delivery is due, the longest due first. Nobody else gets them for retry_seconds, which must be longer than a delivery takes; each further attempt doubles that, up to an hour. What is not confirmed by then is due again. Any number of workers may call it: it skips what others have locked. Raises PA001 where max_count is negative or retry_seconds is not from 1 to 3600.';
 
 -- 050_api/verify.sql
 create function preauth_api.verify() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)

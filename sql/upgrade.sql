@@ -13699,6 +13699,7 @@ delete from preauth.route;
 alter table preauth.route add column budgets text[] not null;
 alter table preauth.route add column expiries text[] not null;
 alter type preauth._route add attribute budgets text[] cascade, add attribute expiries text[] cascade;
+alter type preauth._tally add attribute lapsed bigint cascade;
 -- outbox: what is told is delivered. Rows of before are due at once.
 alter table preauth.outbox add column attempts integer not null default 0;
 alter table preauth.outbox add column next_attempt_at timestamptz;
@@ -13725,6 +13726,8 @@ drop view preauth_api.holds;
 
 drop view preauth_api.decisions;
 
+drop function preauth._ask_fits_at(ask preauth._ask, quotes preauth._quote[], first_quote integer, routes preauth._route[], route_no integer, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], at timestamp with time zone);
+
 drop function preauth._held_then(candidates preauth.reservation[], window_id bigint, at timestamp with time zone, available bigint);
 
 drop function preauth._take_up(account_id text, apply text, at timestamp with time zone, actor text, reason text);
@@ -13737,11 +13740,21 @@ drop function preauth._end_raises(max_count integer, at timestamp with time zone
 
 drop function preauth._carried_over(scope text, counter_id bigint, budget preauth.budget, zone text, starts_at timestamp with time zone);
 
+drop function preauth._prove_denials(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], lines preauth._line[], at timestamp with time zone, rulings preauth._ruling[]);
+
 drop function preauth._decide(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], at timestamp with time zone, INOUT reserved bigint[], OUT rulings preauth._ruling[], OUT lines preauth._line[]);
 
 drop function preauth._lock_plan_windows(plan_id text, budgets jsonb, apply text);
 
+drop function preauth._hold(slots preauth._slot[], amounts bigint[], capacities bigint[]);
+
+drop function preauth._release_round(asks preauth._ask[], at timestamp with time zone);
+
 drop function preauth._next_window(scope text, budget_id bigint, policy jsonb, zone text, at timestamp with time zone, OUT window_key text, OUT starts_at timestamp with time zone, OUT ends_at timestamp with time zone);
+
+drop function preauth._extend_round(asks preauth._ask[], at timestamp with time zone);
+
+drop function preauth._cancel_round(asks preauth._ask[], at timestamp with time zone);
 
 CREATE OR REPLACE FUNCTION preauth._account_errors(account_id text, body jsonb)
  RETURNS jsonb
@@ -13804,7 +13817,17 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth._ask_fits_at(ask preauth._ask, quotes preauth._quote[], first_quote integer, routes preauth._route[], route_no integer, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], at timestamp with time zone)
+CREATE OR REPLACE FUNCTION preauth._as_closed(line preauth.hold_line, closing preauth._closing, tally preauth._tally, late boolean)
+ RETURNS preauth._closed
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select row(line.request_id, line.account_id, line.position, line.window_id, tally.scope, tally.budget, tally.unit, tally.window_key,
+    closing.next_state, late, line.amount, closing.settled_amount,
+    tally.settled + tally.spent, tally.reserved - tally.freed - coalesce(tally.lapsed, 0), tally.limit_amount)::preauth._closed
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._ask_fits_at(ask preauth._ask, quotes preauth._quote[], first_quote integer, routes preauth._route[], route_no integer, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamp with time zone)
  RETURNS timestamp with time zone
  LANGUAGE plpgsql
  STABLE
@@ -13815,7 +13838,7 @@ declare
   fits_at timestamptz;
 begin
   if preauth._may_turn(route) then
-    return preauth._ask_foreseen_at(ask, quotes, first_quote, route.path, slots, slot_ids, reserved, lapses, at);
+    return preauth._ask_foreseen_at(ask, quotes, first_quote, route.path, slots, slot_ids, reserved, lapses, made, at);
   end if;
   for option_no in 0 .. preauth._last_option(ask.body) loop
     route := routes[route_no + option_no];
@@ -13827,14 +13850,14 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth._ask_foreseen_at(ask preauth._ask, quotes preauth._quote[], first_quote integer, path text[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], at timestamp with time zone)
+CREATE OR REPLACE FUNCTION preauth._ask_foreseen_at(ask preauth._ask, quotes preauth._quote[], first_quote integer, path text[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamp with time zone)
  RETURNS timestamp with time zone
  LANGUAGE sql
  STABLE
 AS $function$
   select min(preauth._option_foreseen_at(
     path, preauth._option_model(ask.body, o.option_no), preauth._asked_amounts(ask.body, o.option_no, quotes, first_quote), ask.call,
-    slots, slot_ids, reserved, lapses, at))
+    slots, slot_ids, reserved, lapses, made, at))
   from generate_series(0, preauth._last_option(ask.body)) as o (option_no)
 $function$;
 
@@ -13969,6 +13992,25 @@ AS $function$
     where own.owner = 'account:' || holder.account_id and own.name = b.name and own.retired_at is null))
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._cancel_round(asks preauth._ask[], held preauth.reservation[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  answers preauth._answer[] := array[]::preauth._answer[];
+  code text;
+begin
+  for k in 1 .. cardinality(asks) loop
+    code := preauth._open_verdict(held[k], at);
+    answers := answers || case
+      when code is not null then preauth._problem_answer(asks[k].n, preauth._lifecycle_refusal(asks[k], code))
+      else row(asks[k].n, 200, null, preauth._cancel(asks[k], held[k], at), null)::preauth._answer
+    end;
+  end loop;
+  return answers;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._carried_capacity(w preauth.budget_window, budget preauth.budget)
  RETURNS bigint
  LANGUAGE sql
@@ -14024,6 +14066,56 @@ CREATE OR REPLACE FUNCTION preauth._carry(limit_amount bigint, raised bigint, ta
 AS $function$
   select case when l.left_over >= l.most or periods = 0 then l.left_over else least(l.left_over + periods::numeric * per_period, l.most)::bigint end
   from (select preauth._left_over(limit_amount, raised, taken, rollover), (rollover ->> 'max')::bigint) as l (left_over, most)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._close_lines(closings preauth._closing[], at timestamp with time zone)
+ RETURNS preauth._closed[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  closed preauth._closed[] := array[]::preauth._closed[];
+  lines preauth.hold_line[];
+  tallies preauth._tally[];
+  ids bigint[];
+  place integer;
+  held boolean;
+  notable boolean := false;
+begin
+  if cardinality(closings) = 0 then
+    return closed;
+  end if;
+  tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c), at);
+  if closings[1].next_state <> 'lapsed' then
+    tallies := preauth._with_lapsed(tallies, at);
+  end if;
+  ids := array(select t.window_id from unnest(tallies) as t);
+  lines := array(
+    select h.line from unnest(closings) with ordinality as c
+    cross join lateral (
+      select l as line from preauth.hold_line as l
+      where l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position
+      offset 0  -- one look-up by key for each, however few rows the planner has seen
+    ) as h
+    order by c.ordinality);
+  for k in 1 .. cardinality(closings) loop
+    continue when not preauth._may_close(lines[k].state, closings[k].next_state)
+      or closings[k].next_state = 'lapsed' and not coalesce(lines[k].lapses_at <= at, false);
+    place := array_position(ids, lines[k].window_id);
+    held := lines[k].state = 'held';
+    tallies[place].freed := tallies[place].freed + case when held then lines[k].amount else 0 end;
+    if held and lines[k].lapses_at <= at then
+      tallies[place].lapsed := tallies[place].lapsed - lines[k].amount;
+    end if;
+    tallies[place].spent := tallies[place].spent + coalesce(closings[k].settled_amount, 0);
+    notable := notable or coalesce(tallies[place].settled + tallies[place].spent >= tallies[place].notable_from, false);
+    closed := closed || preauth._as_closed(lines[k], closings[k], tallies[place], not held or coalesce(lines[k].lapses_at <= at, false));
+  end loop;
+  perform preauth._move(closed, tallies);
+  if notable then
+    perform preauth._note_spend(tallies, at);
+  end if;
+  return closed;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION preauth._close_unstarted_windows(made bigint[], lines preauth._line[], recorded integer[], slot_ids bigint[])
@@ -14188,6 +14280,57 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._expire(asks preauth._ask[], policy text, at timestamp with time zone)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  due preauth.reservation[] := array(
+    select r from unnest(preauth._held(array(select distinct on (a.request_id, a.account_id) a from unnest(asks) as a))) as r
+    where r.state in ('authorized', 'cancellation_requested') and r.expires_at <= at and (policy is null or r.on_expiry = policy)
+    order by r.request_id, r.account_id);
+  closed preauth._closed[];
+begin
+  if cardinality(due) = 0 then
+    return 0;
+  end if;
+  closed := preauth._close_lines(array(
+    select h.closing
+    from unnest(due) as r
+    cross join lateral (
+      select l.position, preauth._expiry_closing(l, at) as closing from preauth.hold_line as l
+      where l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'held' and (l.lapses_at <= at or r.on_expiry = 'charge')
+      offset 0  -- one look-up by key for each, however few rows the planner has seen
+    ) as h
+    order by r.request_id, r.account_id, h.position), at);
+  perform preauth._write_expiries(due, closed, at);
+  return cardinality(due);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._extend_round(asks preauth._ask[], held preauth.reservation[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  answers preauth._answer[] := array[]::preauth._answer[];
+  k integer;
+  code text;
+begin
+  for k in select s from generate_subscripts(asks, 1) as s order by asks[s].request_id, asks[s].account_id loop
+    code := preauth._open_verdict(held[k], at);
+    if code is null and (held[k].state = 'unknown' or held[k].expires_at <= at or not preauth._lock_leases(asks[k].request_id, asks[k].account_id, at)) then
+      code := 'hold_lapsed';
+    end if;
+    answers := answers || case
+      when code is not null then preauth._problem_answer(asks[k].n, preauth._lifecycle_refusal(asks[k], code))
+      else row(asks[k].n, 200, null, preauth._extend(asks[k], greatest(held[k].expires_at, preauth._expiry(asks[k], at)), at), null)::preauth._answer
+    end;
+  end loop;
+  return answers;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._figures_json(w preauth.budget_window, budget preauth.budget, at timestamp with time zone)
  RETURNS jsonb
  LANGUAGE sql
@@ -14282,7 +14425,7 @@ AS $function$
   where b.model is null or b.model = _for_model.model
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth._foreseen_turns(scope text, zone text, budget preauth.budget, counter_id bigint, required bigint, from_at timestamp with time zone, until_at timestamp with time zone, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[])
+CREATE OR REPLACE FUNCTION preauth._foreseen_turns(scope text, zone text, budget preauth.budget, counter_id bigint, required bigint, from_at timestamp with time zone, until_at timestamp with time zone, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[])
  RETURNS TABLE(turns_at timestamp with time zone, short integer)
  LANGUAGE plpgsql
  STABLE
@@ -14292,11 +14435,11 @@ declare
   previous preauth.budget_window;
 begin
   select x.* into w from preauth._current_window(scope, counter_id, from_at) as c join preauth.budget_window as x on x.window_id = c.window_id;
-  if preauth._is_unstarted(w, budget, slot_ids, reserved) then
+  if preauth._is_unstarted(w, budget, made, slot_ids, reserved) then
     w := null;
   end if;
   previous := case when w.window_id is not null then w else preauth._window_before(scope, budget, from_at) end;
-  if preauth._is_unstarted(previous, budget, slot_ids, reserved) then
+  if preauth._is_unstarted(previous, budget, made, slot_ids, reserved) then
     previous := preauth._window_before(scope, budget, previous.starts_at);
   end if;
   return query
@@ -14363,6 +14506,19 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._held(asks preauth._ask[])
+ RETURNS preauth.reservation[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return array(
+    select (select r from preauth.reservation as r where r.request_id = a.request_id and r.account_id = a.account_id)
+    from unnest(asks) with ordinality as a
+    order by a.ordinality);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._held_then(request_id text, account_id text, call text, held_at timestamp with time zone, expires_at timestamp with time zone, window_id bigint, at timestamp with time zone, available bigint)
  RETURNS TABLE(amount bigint, closed_at timestamp with time zone, state text)
  LANGUAGE sql
@@ -14373,7 +14529,7 @@ AS $function$
     select l.amount, l.state,
       case
         when l.state = 'held' then l.lapses_at
-        when l.state = 'lapsed' or c.late then least(c.at, _held_then.expires_at)
+        when l.state = 'lapsed' or c.late and preauth._is_leased(l.window_id) then least(c.at, _held_then.expires_at)
         else c.at
       end as closed_at
     from preauth.hold_line as l
@@ -14394,6 +14550,75 @@ AS $function$
       and (_held_then.call = 'reserve' or _held_then.held_at = _held_then.at)
   ) as h
   where h.closed_at is null or h.closed_at > _held_then.at or h.closed_at = _held_then.at and _held_then.held_at = _held_then.at
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._hold(window_ids bigint[], amounts bigint[], capacities bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  held integer;
+begin
+  update preauth.budget_window as w
+  set reserved = w.reserved + h.amount
+  from unnest(window_ids, amounts, capacities) as h (window_id, amount, capacity)
+  where w.window_id = any (window_ids)  -- found by key, however few rows the planner has seen
+    and h.amount > 0
+    and w.window_id = h.window_id
+    and w.settled + w.reserved + h.amount <= h.capacity;
+  get diagnostics held = row_count;
+  if held <> cardinality(array_remove(amounts, 0)) then
+    perform preauth._raise('PA002', 'a hold no longer fits the window it was decided for');
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._hold_lines(asks preauth._ask[], lines preauth._line[], slots preauth._slot[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  window_ids bigint[] := array[]::bigint[];
+  amounts bigint[] := array_fill(0::bigint, array[cardinality(slots)]);
+  capacities bigint[] := array_fill(null::bigint, array[cardinality(slots)]);
+  place integer;
+begin
+  for k in 1 .. cardinality(slots) loop
+    window_ids[k] := slots[k].window_id;
+  end loop;
+  for k in 1 .. cardinality(lines) loop
+    place := lines[k].slot;
+    amounts[place] := amounts[place] + lines[k].amount;
+    capacities[place] := greatest(capacities[place],
+      case when preauth._is_record(asks[lines[k].n].body) then preauth._most_counted() else slots[place].capacity end);
+  end loop;
+  perform preauth._hold(window_ids, amounts, capacities);
+  insert into preauth.hold_line (request_id, account_id, position, window_id, amount, available_after, state, lapses_at)
+  select asks[l.n].request_id, asks[l.n].account_id, l.position, window_ids[l.slot], l.amount, l.available_after, 'held',
+    case when slots[l.slot].on_expiry = 'release' then preauth._expiry(asks[l.n], at) end
+  from unnest(lines) as l;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._holdings(asks preauth._ask[])
+ RETURNS preauth._holding[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return array(
+    select row(a.ordinality, h.position, h.window_id, h.unit, h.overage, h.amount, h.state, h.lapses_at, h.window_settled)::preauth._holding
+    from unnest(asks) with ordinality as a
+    cross join lateral (
+      select l.position, l.window_id, b.unit, b.overage, l.amount, l.state, l.lapses_at, w.settled as window_settled
+      from preauth.hold_line as l
+      join preauth.budget_window as w on w.window_id = l.window_id
+      join preauth.budget as b on b.budget_id = w.budget_id
+      where l.request_id = a.request_id and l.account_id = a.account_id
+      offset 0  -- one look-up by key for each, however few rows the planner has seen
+    ) as h
+    order by a.ordinality, h.position);
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION preauth._holds_at(w preauth.budget_window, at timestamp with time zone, available bigint, reserved bigint, max_count integer)
@@ -14452,6 +14677,16 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._is_leased(window_id bigint)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select exists (
+    select from preauth.budget_window as w join preauth.budget as b on b.budget_id = w.budget_id
+    where w.window_id = _is_leased.window_id and b.on_expiry = 'release')
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._is_plain(call text, item jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -14484,13 +14719,12 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth._is_unstarted(w preauth.budget_window, budget preauth.budget, slot_ids bigint[], reserved bigint[])
+CREATE OR REPLACE FUNCTION preauth._is_unstarted(w preauth.budget_window, budget preauth.budget, made bigint[], slot_ids bigint[], reserved bigint[])
  RETURNS boolean
  LANGUAGE sql
  STABLE
 AS $function$
-  select w.reserved = 0 and coalesce(reserved[array_position(slot_ids, w.window_id)], 0) = 0 and (budget.window_policy ->> 'kind' = 'fixed' or budget.rollover is not null)
-    and exists (select from preauth.budget_window as x where x.window_id = w.window_id and x.account_id = w.account_id and x.xmin = pg_current_xact_id()::xid)
+  select coalesce(w.window_id = any (made), false) and w.reserved = 0 and coalesce(reserved[array_position(slot_ids, w.window_id)], 0) = 0 and (budget.window_policy ->> 'kind' = 'fixed' or budget.rollover is not null)
     and w.settled = coalesce((
       select (u.amounts ->> budget.unit)::bigint from preauth.usage_event as u
       where u.window_id = w.window_id and u.kind = 'adjustment' and u.actor = 'rollover'), 0)
@@ -14578,6 +14812,21 @@ AS $function$
   end
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._lifecycle_round(call text, asks preauth._ask[], held preauth.reservation[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+AS $function$
+begin
+  case call
+    when 'settle' then return preauth._settle_round(asks, held, at);
+    when 'release' then return preauth._release_round(asks, held, at);
+    when 'extend' then return preauth._extend_round(asks, held, at);
+    when 'cancel' then return preauth._cancel_round(asks, held, at);
+    else return preauth._resolve_round(asks, at);
+  end case;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._lifecycle_rounds(call text, asks preauth._ask[], held preauth.reservation[], at timestamp with time zone)
  RETURNS preauth._answer[]
  LANGUAGE plpgsql
@@ -14589,8 +14838,7 @@ begin
   if not (preauth._has_twin(asks) or cardinality(asks) > 1 and (call = 'resolve' or preauth._is_charge_due(held, at))) then
     return preauth._lifecycle_round(call, asks, held, at);
   end if;
-  perform preauth._lock_windows(array(
-    select distinct l.window_id from unnest(asks) as a join preauth.hold_line as l on l.request_id = a.request_id and l.account_id = a.account_id));
+  perform preauth._lock_windows(array(select distinct h.window_id from unnest(preauth._holdings(asks)) as h));
   while cardinality(asks) > 0 loop
     turn := array(select distinct on (a.request_id, a.account_id) a from unnest(asks) as a order by a.request_id, a.account_id, a.n);
     turn := array(select t from unnest(turn) as t order by t.n);
@@ -14616,6 +14864,21 @@ AS $function$
   ) as l
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._lock_leases(request_id text, account_id text, at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform from preauth.hold_line as l
+  where l.request_id = _lock_leases.request_id and l.account_id = _lock_leases.account_id and l.lapses_at > at
+  order by l.position
+  for no key update;
+  return not exists (
+    select from preauth.hold_line as l
+    where l.request_id = _lock_leases.request_id and l.account_id = _lock_leases.account_id and (l.state = 'lapsed' or l.lapses_at <= at));
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._lock_plan_windows(plan_id text, budgets jsonb, apply text, gained bigint[])
  RETURNS void
  LANGUAGE plpgsql
@@ -14632,6 +14895,36 @@ begin
       or w.overdraft_amount is distinct from
         case when n.budget ->> 'enforcement' is distinct from 'observe' then coalesce((n.budget ->> 'overdraft_amount')::bigint, 0) end
       or b.thresholds <> preauth._thresholds(n.budget)));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lock_reservations(INOUT asks preauth._ask[], OUT held preauth.reservation[], OUT at timestamp with time zone, OUT refused preauth._answer[])
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  wanted preauth._ask[] := asks;
+  found preauth.reservation[];
+begin
+  perform from (select distinct a.request_id, a.account_id from unnest(wanted) as a order by a.request_id, a.account_id) as k
+  cross join lateral (
+    select from preauth.reservation as x where x.request_id = k.request_id and x.account_id = k.account_id
+    offset 0  -- one look-up by key for each, in their order
+    for no key update
+  ) as locked;
+  at := preauth._now();
+  found := preauth._held(wanted);
+  asks := '{}';
+  held := '{}';
+  refused := '{}';
+  for k in 1 .. cardinality(wanted) loop
+    if found[k].request_id is null then
+      refused := refused || preauth._problem_answer(wanted[k].n, preauth._lifecycle_refusal(wanted[k], 'reservation_unknown'));
+    else
+      asks := asks || wanted[k];
+      held := held || found[k];
+    end if;
+  end loop;
 end
 $function$;
 
@@ -14671,6 +14964,38 @@ begin
   if rolls and preauth._age(slot_ids, preauth._now()) then
     slots := preauth._as_aged(slots, slot_ids);
   end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lock_tallies(window_ids bigint[], at timestamp with time zone)
+ RETURNS preauth._tally[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  tallies preauth._tally[];
+  unseen integer;
+  rolls boolean;
+begin
+  select array_agg(row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, w.settled, w.reserved, 0, 0,
+    case when w.slice_length is null then w.alert_at else -preauth._most_counted() * 4 end, case when b.on_expiry <> 'release' then 0 end)::preauth._tally),
+    count(*) filter (where b.budget_id is null), bool_or(w.slice_length is not null)
+  into tallies, unseen, rolls
+  from (
+    select x.* from preauth.budget_window as x
+    where x.window_id = any (window_ids)
+    order by x.depth desc, x.account_id, x.window_id
+    for no key update
+  ) as w
+  left join preauth.budget as b on b.budget_id = w.budget_id;
+  if unseen > 0 then
+    return preauth._lock_tallies(window_ids, at);
+  end if;
+  if rolls and preauth._age(window_ids, at) then
+    for k in 1 .. cardinality(tallies) loop
+      tallies[k].settled := (select w.settled from preauth.budget_window as w where w.window_id = tallies[k].window_id);
+    end loop;
+  end if;
+  return tallies;
 end
 $function$;
 
@@ -14739,6 +15064,23 @@ AS $function$
       where w.window_id = any (route.window_ids) and b.rollover is not null)
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._move(closed preauth._closed[], tallies preauth._tally[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update preauth.hold_line as l
+  set state = c.state, settled_amount = c.settled_amount, lapses_at = null
+  from unnest(closed) as c
+  where l.request_id = any (array(select k.request_id from unnest(closed) as k))  -- found by key, however few rows the planner has seen
+    and l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position;
+  update preauth.budget_window as w
+  set reserved = w.reserved - t.freed, settled = w.settled + t.spent
+  from unnest(tallies) as t
+  where w.window_id = any (array(select k.window_id from unnest(tallies) as k)) and w.window_id = t.window_id and (t.freed <> 0 or t.spent <> 0);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._next_window(scope text, budget preauth.budget, zone text, at timestamp with time zone, OUT window_key text, OUT starts_at timestamp with time zone, OUT ends_at timestamp with time zone)
  RETURNS record
  LANGUAGE plpgsql
@@ -14801,7 +15143,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth._option_foreseen_at(path text[], model text, amounts jsonb, call text, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], at timestamp with time zone)
+CREATE OR REPLACE FUNCTION preauth._option_foreseen_at(path text[], model text, amounts jsonb, call text, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamp with time zone)
  RETURNS timestamp with time zone
  LANGUAGE sql
  STABLE
@@ -14821,7 +15163,7 @@ AS $function$
   ), turn as (
     select t.* from wanted as w
     cross join lateral preauth._foreseen_turns(
-      w.scope, w.zone, w.budget, w.counter_id, w.required, w.from_at, w.until_at, slots, slot_ids, reserved, lapses) as t
+      w.scope, w.zone, w.budget, w.counter_id, w.required, w.from_at, w.until_at, slots, slot_ids, reserved, lapses, made) as t
     where w.required is not null
     union all
     select r.from_at, 1 from refused as r
@@ -14928,7 +15270,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth._prove_denials(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], lines preauth._line[], at timestamp with time zone, rulings preauth._ruling[])
+CREATE OR REPLACE FUNCTION preauth._prove_denials(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], lines preauth._line[], made bigint[], at timestamp with time zone, rulings preauth._ruling[])
  RETURNS preauth._ruling[]
  LANGUAGE plpgsql
 AS $function$
@@ -14946,11 +15288,11 @@ begin
     fits_at := null;
     affordable := null;
     if rulings[n].slot is not null then
-      fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, at);
+      fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, made, at);
       if fits_at >= looked_until then
         lapses := preauth._lapses(slots, lines, expiries, at, 10000);
         looked_until := null;
-        fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, at);
+        fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, made, at);
       end if;
       places := preauth._places(routes[route_of[n]], slot_ids, asks[n].call);
       wanted := preauth._wanted(routes[route_of[n]], places, preauth._asked_amounts(asks[n].body, 0, quotes, quote_of[n]));
@@ -15025,6 +15367,61 @@ AS $function$
   end
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._release(asks preauth._ask[], at timestamp with time zone)
+ RETURNS SETOF preauth._answer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  closed preauth._closed[];
+begin
+  if cardinality(asks) = 0 then
+    return;
+  end if;
+  closed := preauth._close_lines(array(
+    select row(asks[h.place].request_id, asks[h.place].account_id, h.position, h.window_id, 'released', null)::preauth._closing
+    from unnest(preauth._holdings(asks)) as h
+    where h.state = 'held'
+    order by asks[h.place].n, h.position), at);
+  perform preauth._note(a, 'released', jsonb_build_object('reason', a.body -> 'reason'), at) from unnest(asks) as a;
+  return query
+    with replies as materialized (
+      select * from preauth._release_replies(asks, closed, at)
+    ), states as (
+      update preauth.reservation as x
+      set state = 'released', closure = r.reply
+      from replies as r
+      join unnest(asks) as a on a.n = r.n
+      where x.request_id = any (array(select k.request_id from unnest(asks) as k))  -- found by key, however few rows the planner has seen
+        and x.request_id = a.request_id and x.account_id = a.account_id
+    )
+    select r.n, 200, null::json, r.reply::json, null::text from replies as r;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._release_round(asks preauth._ask[], held preauth.reservation[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  ready preauth._ask[] := array[]::preauth._ask[];
+  answers preauth._answer[] := array[]::preauth._answer[];
+  verdict text;
+begin
+  for k in 1 .. cardinality(asks) loop
+    verdict := preauth._release_verdict(asks[k].call, held[k], at);
+    case verdict
+      when 'release' then
+        ready := ready || asks[k];
+      when 'replay' then
+        answers := answers || row(asks[k].n, 200, null, (held[k].closure || '{"replayed": true}')::json, null)::preauth._answer;
+      else
+        answers := answers || preauth._problem_answer(asks[k].n, preauth._lifecycle_refusal(asks[k], verdict));
+    end case;
+  end loop;
+  return answers || array(select r from preauth._release(ready, at) as r);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._reserve_batch(call text, items jsonb, actors text[], within text[])
  RETURNS preauth._answer[]
  LANGUAGE plpgsql
@@ -15036,6 +15433,29 @@ begin
     return preauth._take(asks);
   end if;
   return preauth._rehearse_some(asks);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._resolve_round(asks preauth._ask[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  releases preauth._ask[] := array(select a from unnest(asks) as a where a.body ->> 'action' = 'release');
+  settlements preauth._ask[] := array(select a from unnest(asks) as a where a.body ->> 'action' <> 'release');
+  held preauth.reservation[] := preauth._held(asks);
+  answers preauth._answer[] := preauth._settle_round(settlements, preauth._held(settlements), at)
+    || preauth._release_round(releases, preauth._held(releases), at);
+begin
+  for k in 1 .. cardinality(asks) loop
+    perform preauth._log_change(asks[k].actor, 'reservation', asks[k].account_id || '/' || asks[k].request_id,
+      jsonb_build_object('state', preauth._state_at(held[k], at)),
+      jsonb_strip_nulls(jsonb_build_object('state', r.body ->> 'state', 'action', asks[k].body -> 'action', 'amounts', r.body::jsonb -> 'amounts')),
+      asks[k].body ->> 'reason')
+    from unnest(answers) as r
+    where r.n = asks[k].n and r.status = 200 and not (r.body ->> 'replayed')::boolean;
+  end loop;
+  return answers;
 end
 $function$;
 
@@ -15073,6 +15493,39 @@ AS $function$
     where jsonb_typeof(r.value) = 'object' and body -> 'window' ->> 'kind' in ('lifetime', 'rolling')
   ) as c (field, message)
   where r.value is not null and r.value <> 'null'
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._settle_charges(asks preauth._ask[], recorded integer[], rulings preauth._ruling[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  spent integer[];
+begin
+  spent := array(select r.n from unnest(rulings) as r where r.n = any (recorded) and r.verdict = 'authorized');
+  if cardinality(spent) = 0 then
+    return;
+  end if;
+  perform preauth._close_lines(array(
+    select row(asks[s.n].request_id, asks[s.n].account_id, h.position, h.window_id, 'settled', h.amount)::preauth._closing
+    from unnest(spent) as s (n)
+    cross join lateral (
+      select l.position, l.window_id, l.amount from preauth.hold_line as l
+      where l.request_id = asks[s.n].request_id and l.account_id = asks[s.n].account_id
+      offset 0  -- one look-up by key for each, however few rows the planner has seen
+    ) as h), at);
+  insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor, usage, cost, price_table_ids)
+  select r.account_id, r.request_id, case when preauth._is_record(r.body) then 'recorded_exception' else 'charge' end,
+    preauth._chosen_amounts(r), 'completed', at, r.actor, preauth._option_counts(r.body, 0),
+    preauth._held_cost(r.body, 0, r.price_table_ids), r.price_table_ids
+  from unnest(preauth._held(array(select asks[s.n] from unnest(spent) as s (n) order by s.n))) as r;
+  update preauth.reservation as r
+  set state = 'settled', closure = jsonb_strip_nulls(jsonb_build_object('amounts', preauth._chosen_amounts(r), 'usage', preauth._option_counts(r.body, 0),
+    'cost', preauth._held_cost(r.body, 0, r.price_table_ids)))
+  from unnest(spent) as s (n)
+  where r.request_id = any (array(select a.request_id from unnest(asks) as a))  -- found by key, however few rows the planner has seen
+    and r.request_id = asks[s.n].request_id and r.account_id = asks[s.n].account_id;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION preauth._slots_as_of(slots preauth._slot[], at timestamp with time zone)
@@ -15154,7 +15607,7 @@ begin
     perform preauth._close_unused_accounts(way.opened, asks, rulings);
   end if;
   if preauth._has_denial(rulings) then
-    rulings := preauth._prove_denials(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, decided.slots, locked.slot_ids, decided.reserved, decided.lines, at, rulings);
+    rulings := preauth._prove_denials(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, decided.slots, locked.slot_ids, decided.reserved, decided.lines, way.made, at, rulings);
   end if;
   recorded := preauth._record(asks, quoted.quotes, quoted.quote_of, rulings, decided.lines, decided.slots, at);
   if way.worked_out is not null then
@@ -15231,6 +15684,21 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._verify_routes()
+ RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select 'route_is_as_worked_out_now', r.account_id, null::bigint, null::text, to_jsonb(x)::text, to_jsonb(r)::text
+  from preauth.route as r
+  join preauth.configuration as c on c.version = r.version
+  cross join lateral preauth._work_out_routes(array[r.account_id], preauth._now()) as x
+  where r.valid_from <= preauth._now() and r.valid_until > preauth._now()
+    and ((r.path, r.suspended, r.units, r.hard, r.models, r.budgets, r.expiries)
+        is distinct from (x.path, x.suspended, x.units, x.hard, x.models, x.budgets, x.expiries)
+      or exists (select from unnest(r.window_ids, x.window_ids) as w (kept, found) where w.kept <> w.found or w.kept is not null and w.found is null))
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._window_before(scope text, budget preauth.budget, at timestamp with time zone)
  RETURNS preauth.budget_window
  LANGUAGE sql
@@ -15274,6 +15742,21 @@ AS $function$
     where x.account_id = scope and x.budget_id = budget.budget_id and x.starts_at < c.ends_at and x.ends_at > c.starts_at)
   order by c.window_id desc
   limit 1
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._with_lapsed(tallies preauth._tally[], at timestamp with time zone)
+ RETURNS preauth._tally[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  for k in 1 .. cardinality(tallies) loop
+    if tallies[k].lapsed is null then
+      tallies[k].lapsed := preauth._lapsed(tallies[k].window_id, at);
+    end if;
+  end loop;
+  return tallies;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION preauth._with_next_capacities(slots preauth._slot[], slot_ids bigint[])
@@ -15351,6 +15834,31 @@ AS $function$
   ) as w
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._write_expiries(due preauth.reservation[], closed preauth._closed[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor, usage, cost, price_table_ids)
+  select r.account_id, r.request_id, 'settlement', preauth._chosen_amounts(r), 'expired', at, 'expiry',
+    preauth._option_counts(r.body, r.option_no), preauth._held_cost(r.body, r.option_no, r.price_table_ids), r.price_table_ids
+  from unnest(due) as r where r.on_expiry = 'charge'
+  order by r.request_id, r.account_id;
+  insert into preauth.reservation_event (request_id, account_id, event, occurred_at, actor)
+  select r.request_id, r.account_id, case r.on_expiry when 'keep' then 'kept' else 'lapsed' end, at, 'expiry'
+  from unnest(due) as r where r.on_expiry <> 'charge'
+  order by r.request_id, r.account_id;
+  update preauth.reservation as x
+  set state = case x.on_expiry when 'keep' then 'unknown' when 'charge' then 'settled' else 'lapsed' end,
+    closure = case x.on_expiry when 'charge' then preauth._expiry_settlement(r, array(
+      select c from unnest(closed) as c
+      where c.request_id = r.request_id and c.account_id = r.account_id and c.settled_amount is not null order by c.position), at) end
+  from unnest(due) as r
+  where x.request_id = any (array(select k.request_id from unnest(due) as k))  -- found by key, however few rows the planner has seen
+    and x.request_id = r.request_id and x.account_id = r.account_id;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._write_plan_changes(account_ids text[], at timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
@@ -15372,6 +15880,44 @@ begin
     perform preauth._take_up(due_id, 'now', at, 'schedule', reason, changed_at);
     perform preauth._log_change('schedule', 'account', due_id, was, preauth._account_json(due_id), reason);
   end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._write_settlements(asks preauth._ask[], closed preauth._closed[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  answers preauth._answer[] := array[]::preauth._answer[];
+  replies jsonb[] := array[]::jsonb[];
+  request_ids text[] := array[]::text[];
+  from_line integer := 1;
+  to_line integer;
+begin
+  for k in 1 .. cardinality(asks) loop
+    to_line := from_line - 1;
+    while closed[to_line + 1].request_id = asks[k].request_id and closed[to_line + 1].account_id = asks[k].account_id loop
+      to_line := to_line + 1;
+    end loop;
+    request_ids := request_ids || asks[k].request_id;
+    replies := replies || preauth._settlement(asks[k], closed, from_line, to_line, at);
+    answers := answers || row(asks[k].n, 200, null, replies[k]::json, null)::preauth._answer;
+    from_line := to_line + 1;
+  end loop;
+  insert into preauth.usage_event
+    (account_id, request_id, kind, amounts, overage, outcome, provider_request_id, occurred_at, actor, reason, usage, cost, price_table_ids)
+  select asks[k].account_id, asks[k].request_id, case when (replies[k] ->> 'late')::boolean then 'late_charge' else 'settlement' end,
+    asks[k].body -> 'amounts', nullif(replies[k] -> 'overage', '{}'), replies[k] ->> 'outcome', asks[k].body ->> 'provider_request_id',
+    at, asks[k].actor, asks[k].body ->> 'reason', asks[k].body -> 'usage', asks[k].body -> 'priced' -> 'cost',
+    case when asks[k].body -> 'priced' ? 'price_table_ids'
+      then array(select i.id::bigint from jsonb_array_elements_text(asks[k].body -> 'priced' -> 'price_table_ids') as i (id)) end
+  from generate_subscripts(asks, 1) as k;
+  update preauth.reservation as x
+  set state = 'settled', closure = replies[k]
+  from generate_subscripts(asks, 1) as k
+  where x.request_id = any (request_ids)  -- found by key, however few rows the planner has seen
+    and x.request_id = asks[k].request_id and x.account_id = asks[k].account_id;
+  return answers;
 end
 $function$;
 
@@ -15636,6 +16182,7 @@ declare
   gaining text[];
   gained bigint[];
   gaining_id text;
+  due text[];
 begin
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
@@ -15643,13 +16190,16 @@ begin
   perform preauth._lock_configuration();
   at := preauth._now();
   select array_agg(distinct g.account_id), coalesce(array_agg(g.window_id), '{}') into gaining, gained from preauth._plan_gains(put_plan.plan_id, body -> 'budgets', at) as g;
-  perform from preauth.account as a where a.account_id = any (gaining) order by a.account_id for no key update;
+  due := array(select a.account_id from preauth.account as a where a.plan_changes_at <= at and put_plan.plan_id in (a.plan_id, a.next_plan_id));
+  perform from preauth.account as a where a.account_id = any (gaining || due) order by a.account_id for no key update;
   insert into preauth.plan (plan_id, created_at, unpriced) values (put_plan.plan_id, preauth._now(), 'refuse') on conflict do nothing;
   perform from preauth.plan as p where p.plan_id = put_plan.plan_id for update;
   before := preauth._plan_json(plan_id);
   update preauth.plan as p set unpriced = coalesce(body ->> 'unpriced', 'refuse') where p.plan_id = put_plan.plan_id;
   perform from preauth.budget as b where b.owner = 'plan:' || put_plan.plan_id and b.retired_at is null order by b.budget_id for update;
-  perform preauth._lock_plan_windows(put_plan.plan_id, body -> 'budgets', coalesce(body ->> 'apply', 'now'), gained);
+  perform preauth._lock_plan_windows(put_plan.plan_id, body -> 'budgets', coalesce(body ->> 'apply', 'now'), gained || array(
+    select k.window_id from unnest(due) as d (account_id) cross join lateral preauth._kindred_windows(d.account_id, null, null, null, at) as k));
+  perform preauth._write_plan_changes(due, at);
   perform preauth._retire_budget(b.budget_id, actor, body ->> 'reason')
   from preauth.budget as b
   where b.owner = 'plan:' || put_plan.plan_id and b.retired_at is null
@@ -15675,6 +16225,9 @@ AS $function$
 declare
   at timestamptz := preauth._now();
 begin
+  if max_count < 0 or retry_seconds not between 1 and 3600 then
+    perform preauth._raise('PA001', 'max_count must not be negative, retry_seconds must be from 1 to 3600');
+  end if;
   return query
     with due as (
       select o.message_id, o.account_id from preauth.outbox as o
@@ -15811,7 +16364,11 @@ revoke all on function preauth._are_plain_options(call text, options jsonb) from
 
 revoke all on function preauth._as_aged(slots preauth._slot[], slot_ids bigint[]) from public;
 
-revoke all on function preauth._ask_foreseen_at(ask preauth._ask, quotes preauth._quote[], first_quote integer, path text[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], at timestamp with time zone) from public;
+revoke all on function preauth._ask_fits_at(ask preauth._ask, quotes preauth._quote[], first_quote integer, routes preauth._route[], route_no integer, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamp with time zone) from public;
+
+revoke all on function preauth._ask_foreseen_at(ask preauth._ask, quotes preauth._quote[], first_quote integer, path text[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamp with time zone) from public;
+
+revoke all on function preauth._cancel_round(asks preauth._ask[], held preauth.reservation[], at timestamp with time zone) from public;
 
 revoke all on function preauth._carried_over(scope text, budget preauth.budget, zone text, starts_at timestamp with time zone, at timestamp with time zone) from public;
 
@@ -15823,17 +16380,23 @@ revoke all on function preauth._end_raises(window_ids bigint[], at timestamp wit
 
 revoke all on function preauth._ended(scope text, zone text, budget preauth.budget, previous preauth.budget_window, at timestamp with time zone, OUT limit_amount bigint, OUT raised bigint, OUT periods bigint, OUT per_period bigint) from public;
 
+revoke all on function preauth._extend_round(asks preauth._ask[], held preauth.reservation[], at timestamp with time zone) from public;
+
 revoke all on function preauth._fits_later(scope text, zone text, budget preauth.budget, previous preauth.budget_window, required bigint, from_at timestamp with time zone, until_at timestamp with time zone, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[]) from public;
 
 revoke all on function preauth._fits_opening(budget preauth.budget, required bigint, lift preauth.limit_raise, at timestamp with time zone, carried bigint) from public;
 
 revoke all on function preauth._fits_within(w preauth.budget_window, budget preauth.budget, required bigint, from_at timestamp with time zone, until_at timestamp with time zone, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[]) from public;
 
-revoke all on function preauth._foreseen_turns(scope text, zone text, budget preauth.budget, counter_id bigint, required bigint, from_at timestamp with time zone, until_at timestamp with time zone, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[]) from public;
+revoke all on function preauth._foreseen_turns(scope text, zone text, budget preauth.budget, counter_id bigint, required bigint, from_at timestamp with time zone, until_at timestamp with time zone, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[]) from public;
 
 revoke all on function preauth._held_then(request_id text, account_id text, call text, held_at timestamp with time zone, expires_at timestamp with time zone, window_id bigint, at timestamp with time zone, available bigint) from public;
 
-revoke all on function preauth._is_unstarted(w preauth.budget_window, budget preauth.budget, slot_ids bigint[], reserved bigint[]) from public;
+revoke all on function preauth._hold(window_ids bigint[], amounts bigint[], capacities bigint[]) from public;
+
+revoke all on function preauth._is_leased(window_id bigint) from public;
+
+revoke all on function preauth._is_unstarted(w preauth.budget_window, budget preauth.budget, made bigint[], slot_ids bigint[], reserved bigint[]) from public;
 
 revoke all on function preauth._kin(scope text, budget preauth.budget) from public;
 
@@ -15851,11 +16414,15 @@ revoke all on function preauth._next_window(scope text, budget preauth.budget, z
 
 revoke all on function preauth._opening(scope text, budget preauth.budget, zone text, starts_at timestamp with time zone, ends_at timestamp with time zone, at timestamp with time zone, OUT limit_amount bigint, OUT settled bigint, OUT rolled_over bigint, OUT raised bigint, OUT raised_until timestamp with time zone) from public;
 
-revoke all on function preauth._option_foreseen_at(path text[], model text, amounts jsonb, call text, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], at timestamp with time zone) from public;
+revoke all on function preauth._option_foreseen_at(path text[], model text, amounts jsonb, call text, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamp with time zone) from public;
 
 revoke all on function preauth._period_ends_at(scope text, zone text, budget preauth.budget, at timestamp with time zone) from public;
 
 revoke all on function preauth._plan_gains(plan_id text, budgets jsonb, at timestamp with time zone) from public;
+
+revoke all on function preauth._prove_denials(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], lines preauth._line[], made bigint[], at timestamp with time zone, rulings preauth._ruling[]) from public;
+
+revoke all on function preauth._release_round(asks preauth._ask[], held preauth.reservation[], at timestamp with time zone) from public;
 
 revoke all on function preauth._retry_delay(first_seconds integer, attempts_before integer) from public;
 
@@ -15871,6 +16438,8 @@ revoke all on function preauth._window_before(scope text, budget preauth.budget,
 
 revoke all on function preauth._window_to_take_up(scope text, budget preauth.budget, since timestamp with time zone) from public;
 
+revoke all on function preauth._with_lapsed(tallies preauth._tally[], at timestamp with time zone) from public;
+
 revoke all on function preauth._with_next_capacities(slots preauth._slot[], slot_ids bigint[]) from public;
 
 revoke all on function preauth_api.confirm_alerts(message_ids bigint[]) from public;
@@ -15885,7 +16454,11 @@ comment on function preauth._are_plain_options(call text, options jsonb) is 'Whe
 
 comment on function preauth._as_aged(slots preauth._slot[], slot_ids bigint[]) is 'Slots with what is settled on their windows after these were aged.';
 
-comment on function preauth._ask_foreseen_at(ask preauth._ask, quotes preauth._quote[], first_quote integer, path text[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], at timestamp with time zone) is 'As preauth._ask_fits_at where more than windows, leases and slices may turn by time alone (preauth._may_turn).';
+comment on function preauth._ask_fits_at(ask preauth._ask, quotes preauth._quote[], first_quote integer, routes preauth._route[], route_no integer, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamp with time zone) is 'The earliest instant at which a request or one of its alternatives fits if nothing else is spent; null if never.';
+
+comment on function preauth._ask_foreseen_at(ask preauth._ask, quotes preauth._quote[], first_quote integer, path text[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamp with time zone) is 'As preauth._ask_fits_at where more than windows, leases and slices may turn by time alone (preauth._may_turn).';
+
+comment on function preauth._cancel_round(asks preauth._ask[], held preauth.reservation[], at timestamp with time zone) is 'Cancels, or says why not: one call each on locked reservations that are all different; held: each ask''s.';
 
 comment on function preauth._carried_over(scope text, budget preauth.budget, zone text, starts_at timestamp with time zone, at timestamp with time zone) is 'What the windows before one that starts at starts_at and is made at an instant leave to it, in the budget''s unit: positive what is left, negative what was overspent. Those of budgets that count alike are before it too; what they then held counts as spent, a lease until it lapses. A period without a window leaves the limit, of two budgets the lower.';
 
@@ -15899,6 +16472,8 @@ comment on function preauth._end_raises(window_ids bigint[], at timestamp with t
 
 comment on function preauth._ended(scope text, zone text, budget preauth.budget, previous preauth.budget_window, at timestamp with time zone, OUT limit_amount bigint, OUT raised bigint, OUT periods bigint, OUT per_period bigint) is 'How a budget''s last window ended, for what rolls over: its limit then and how much of it was raised (null: nothing is carried); how many periods have passed since without a window by an instant, and what each leaves, in the unit: of two budgets the lower limit.';
 
+comment on function preauth._extend_round(asks preauth._ask[], held preauth.reservation[], at timestamp with time zone) is 'Extends, or says why not: one call each on locked reservations that are all different, their lines locked in the order of keys; held: each ask''s.';
+
 comment on function preauth._figures_json(w preauth.budget_window, budget preauth.budget, at timestamp with time zone) is 'What a window says at an instant, in the budget''s unit: a lapsed lease is not held.';
 
 comment on function preauth._fits_later(scope text, zone text, budget preauth.budget, previous preauth.budget_window, required bigint, from_at timestamp with time zone, until_at timestamp with time zone, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[]) is 'Whether what is required of a budget fits a window that is not made yet, from an instant on: at first, and at each instant at which that may turn: as periods pass, as leases of the window before lapse, as a raise ends. Where 1000 periods do not do, it counts as fitting from then on.';
@@ -15907,15 +16482,19 @@ comment on function preauth._fits_opening(budget preauth.budget, required bigint
 
 comment on function preauth._fits_within(w preauth.budget_window, budget preauth.budget, required bigint, from_at timestamp with time zone, until_at timestamp with time zone, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[]) is 'Whether what is required of a window fits from an instant on while the window runs, under the budget that applies then: at first, and at each instant at which that may turn.';
 
-comment on function preauth._foreseen_turns(scope text, zone text, budget preauth.budget, counter_id bigint, required bigint, from_at timestamp with time zone, until_at timestamp with time zone, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[]) is 'As preauth._slot_turns, of a budget while it applies: from one instant until another, at which it no longer stands in the way. Raises that end, what rolls over however many windows later, and limits that come with another plan are foreseen.';
+comment on function preauth._foreseen_turns(scope text, zone text, budget preauth.budget, counter_id bigint, required bigint, from_at timestamp with time zone, until_at timestamp with time zone, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[]) is 'As preauth._slot_turns, of a budget while it applies: from one instant until another, at which it no longer stands in the way. Raises that end, what rolls over however many windows later, and limits that come with another plan are foreseen.';
 
 comment on function preauth._give_back(window_id bigint, at timestamp with time zone) is 'Returns to a locked window what the 1000 of its lapsed leases that lapsed first held; the sum, in the budget''s unit; null when none has lapsed. A decision calls it once for each window of leases, so that what it says is available is true and lapsed leases don''t pile up where no job runs; and again until its request fits, so that its work is bounded by its need.';
 
 comment on function preauth._held_then(request_id text, account_id text, call text, held_at timestamp with time zone, expires_at timestamp with time zone, window_id bigint, at timestamp with time zone, available bigint) is 'What a reservation counted in a window''s reserved at an instant at which available was left, in its budget''s unit, if it did; closed_at: when it stopped, null while it counts. A lease stops at its end, whenever that was written down.';
 
+comment on function preauth._hold(window_ids bigint[], amounts bigint[], capacities bigint[]) is 'Holds amounts on locked windows: one conditional update a window, whose settled + reserved may reach its capacity. Raises PA002 if one does not fit, which cannot be.';
+
 comment on function preauth._holds_at(w preauth.budget_window, at timestamp with time zone, available bigint, reserved bigint, max_count integer) is 'The holds that were open on a window at an instant at which reserved was held and available was left, in its budget''s unit: until they are all of it, or max_count, or 10 times as many authorized ones or 20000 decisions were looked at.';
 
-comment on function preauth._is_unstarted(w preauth.budget_window, budget preauth.budget, slot_ids bigint[], reserved bigint[]) is 'Whether a window of a batch will be taken back at its end (preauth._close_unstarted_windows) because nothing is held on it.';
+comment on function preauth._is_leased(window_id bigint) is 'Whether holds on a window are leases, which stop counting when their time has passed.';
+
+comment on function preauth._is_unstarted(w preauth.budget_window, budget preauth.budget, made bigint[], slot_ids bigint[], reserved bigint[]) is 'Whether a window of a batch will be taken back at its end (preauth._close_unstarted_windows) because nothing is held on it.';
 
 comment on function preauth._kin(scope text, budget preauth.budget) is 'The budgets on which an account may have been counted for a budget, itself among them: those of its own and of plans, live or retired, that count alike.';
 
@@ -15926,6 +16505,8 @@ comment on function preauth._left_over(limit_amount bigint, raised bigint, taken
 comment on function preauth._lifecycle_rounds(call text, asks preauth._ask[], held preauth.reservation[], at timestamp with time zone) is 'Takes the asks in rounds in which no reservation comes twice. Where windows will be moved more than once (in several rounds; by settlements and releases, or by expiries and settlements, of one round), every window is locked before, so that the lock order holds.';
 
 comment on function preauth._limit_at_end(w preauth.budget_window, budget preauth.budget, OUT limit_amount bigint, OUT raised bigint) is 'The limit that a window ends with under the budget that applies then (preauth._budget_at), in its unit, and how much of it is raised then: whether or not it is written down that a raise has ended or a plan has changed.';
+
+comment on function preauth._lock_leases(request_id text, account_id text, at timestamp with time zone) is 'Locks a reservation''s leases against lapsing; false if one has lapsed already.';
 
 comment on function preauth._lock_plan_windows(plan_id text, budgets jsonb, apply text, gained bigint[]) is 'Locks, in one go and so in the one order, every current window that a change of a plan will touch (its limit, its overdraft or its thresholds), those of retired budgets that may come back among them, and those it will take up (gained).';
 
@@ -15939,13 +16520,17 @@ comment on function preauth._next_window(scope text, budget preauth.budget, zone
 
 comment on function preauth._opening(scope text, budget preauth.budget, zone text, starts_at timestamp with time zone, ends_at timestamp with time zone, at timestamp with time zone, OUT limit_amount bigint, OUT settled bigint, OUT rolled_over bigint, OUT raised bigint, OUT raised_until timestamp with time zone) is 'What a new window begins with, in the budget''s unit: its limit with what rolls over and what is raised, and what counts as spent because the window before was overspent.';
 
-comment on function preauth._option_foreseen_at(path text[], model text, amounts jsonb, call text, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], at timestamp with time zone) is 'The earliest instant at which amounts fit every budget that applies to the account at path[1] then, if nothing else is spent until then: the plans that come by time alone among them. Null if never.';
+comment on function preauth._option_foreseen_at(path text[], model text, amounts jsonb, call text, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamp with time zone) is 'The earliest instant at which amounts fit every budget that applies to the account at path[1] then, if nothing else is spent until then: the plans that come by time alone among them. Null if never.';
 
 comment on function preauth._period_ends_at(scope text, zone text, budget preauth.budget, at timestamp with time zone) is 'When a budget''s period around an instant ends, by the calendar of its account.';
 
 comment on function preauth._plan_gains(plan_id text, budgets jsonb, at timestamp with time zone) is 'The accounts of a plan that are counted already, in the window given, by a budget that counts like one that the plan is about to get.';
 
 comment on function preauth._priced_items(asks preauth._ask[], OUT items integer[], OUT models text[]) is 'The items of a batch that are to be priced, and the models that they name, each once; null among them where an option names none.';
+
+comment on function preauth._prove_denials(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], lines preauth._line[], made bigint[], at timestamp with time zone, rulings preauth._ruling[]) is 'The rulings with the figures that prove each denial and when to come again. The first 256 leases of each slot are looked at, where that does not do the first 10000.';
+
+comment on function preauth._release_round(asks preauth._ask[], held preauth.reservation[], at timestamp with time zone) is 'Releases, or says why not: one call each on locked reservations that are all different; held: each ask''s.';
 
 comment on function preauth._retry_delay(first_seconds integer, attempts_before integer) is 'How long after the beginning of a delivery the next one may begin: the first delay in seconds, doubled by each attempt before, up to an hour.';
 
@@ -15963,6 +16548,8 @@ comment on function preauth._window_before(scope text, budget preauth.budget, at
 
 comment on function preauth._window_to_take_up(scope text, budget preauth.budget, since timestamp with time zone) is 'The window that a budget takes up when it begins to apply to an account at an instant: the one current then of a budget that counts alike; none where it has one of its own.';
 
+comment on function preauth._with_lapsed(tallies preauth._tally[], at timestamp with time zone) is 'Tallies with what their windows'' reserved still counts of leases that have lapsed.';
+
 comment on function preauth._with_next_capacities(slots preauth._slot[], slot_ids bigint[]) is 'Slots with what their next windows will have room for; where that is known already (preauth._slots_as_of) it stays.';
 
 comment on function preauth_api.apply_due(max_count integer) is 'Writes down what time has changed of plans and raises, which decisions and balances heed without it: at most max_count accounts, or else windows. Any number of workers may call it: they take turns. Returns how many; call again until that is 0. Raises PA001 where max_count is negative.';
@@ -15971,13 +16558,15 @@ comment on function preauth_api.confirm_alerts(message_ids bigint[]) is 'Notes t
 
 comment on function preauth_api.expire_due(max_count integer) is 'Writes down what time has done to at most max_count holds: kept as unknown, lapsed, or charged at the hold. Any number of workers may call it; it skips what others have locked. Returns how many; call again while that is max_count. Raises PA001 where max_count is negative.';
 
-comment on function preauth_api.put_plan(plan_id text, body jsonb, actor text) is 'Makes a plan or replaces its budgets. body: {budgets, unpriced: refuse (default) or count_only, apply: now (default) or next_window, reason}. Budgets left out are retired. A budget that the plan gets takes up the current windows of its accounts on budgets that count alike. Returns the plan, or a problem with nothing written.';
+comment on function preauth_api.put_plan(plan_id text, body jsonb, actor text) is 'Makes a plan or replaces its budgets. body: {budgets, unpriced: refuse (default) or count_only, apply: now (default) or next_window, reason}. Budgets left out are retired. A budget that the plan gets takes up the current windows of its accounts on budgets that count alike. Scheduled changes of accounts from or to the plan whose time has come are written down first, with the plan as it was. Returns the plan, or a problem with nothing written.';
 
-comment on function preauth_api.take_alerts(max_count integer, retry_seconds integer) is 'Takes at most max_count messages whose delivery is due, the longest due first. Nobody else gets them for retry_seconds, which must be longer than a delivery takes; each further attempt doubles that, up to an hour. What is not confirmed by then is due again. Any number of workers may call it: it skips what others have locked.';
+comment on function preauth_api.take_alerts(max_count integer, retry_seconds integer) is 'Takes at most max_count messages whose delivery is due, the longest due first. Nobody else gets them for retry_seconds, which must be longer than a delivery takes; each further attempt doubles that, up to an hour. What is not confirmed by then is due again. Any number of workers may call it: it skips what others have locked. Raises PA001 where max_count is negative or retry_seconds is not from 1 to 3600.';
 
 comment on type preauth._route is 'The budget windows that a spend of one account on one model must fit, in the order of checking; models: the model each counts, null for all; budgets, expiries: the name and on_expiry of each budget. suspended: the suspended account on the path, if any.';
 
 comment on type preauth._slot is 'A locked budget window as the decision sees it. capacity: the most that settled + reserved may reach (limit plus overdraft; preauth._most_counted() where nothing else bounds it); next_capacity: the same of the next window, null until a denial asks (preauth._with_next_capacities). trails: the whole period of a rolling window; null for others.';
+
+comment on type preauth._tally is 'A locked window while lines of it are closed: its figures before, and what was freed of reserved and spent into settled since. notable_from: what settled must reach for the spend to be noted (preauth._note_spend); null: no spend is. lapsed: what reserved still counts of leases that have lapsed; null: not looked up yet (preauth._with_lapsed), for there may be some.';
 
 comment on view preauth_api.decisions is 'Every decision with what was asked. budget to available: of a denial, in its unit; amounts and settled_amounts: {unit: amount}.';
 
