@@ -62,8 +62,7 @@ class PostgresServer:
         self._port = port
         self._options = dict(options or {})
         self._state = State()
-        self._has_served = False
-        self._end_with_thread = False
+        self._has_served = self._end_with_thread = False
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, *, end_with_thread: bool | None = None) -> Self:
@@ -233,9 +232,8 @@ class PostgresServer:
             )
 
     def _launch(self, place: str, arguments: dict[str, Any]) -> None:
-        """Started again before it was stopped, it keeps its port: others have its URL."""
         for attempt in range(PORT_TRIES):
-            if not self._has_served:
+            if not self._has_served:  # else others have its URL until it is stopped
                 self._state.port = self._port or free_port(self._state.port if attempt == 0 else 0)
             self.home.write_state(self._state)
             self._spawn(place, arguments)

@@ -2,21 +2,14 @@
 
 import pytest
 
-from tests.support.checks import assert_denied, assert_problem, assert_same
-from tests.support.money import CENT, DOLLAR, budget, tokens, usd
+from tests.support.checks import assert_problem, assert_same
+from tests.support.money import DOLLAR, tokens, usd
 from tests.support.prices import CHAT, MODEL, ask, publish, rate, rates, spend, tier
 from tests.support.session import Figures
 
 BOUNDS = {"input_tokens": 1000, "output_tokens": 500}
 CEILING = 3_000_000 + 7_500_000
 """1000 at $3 and 500 at $15 a million, in nano-USD."""
-
-
-@pytest.fixture
-async def rich(ledger):
-    """ann has a dollar, and a price is published."""
-    await ledger.grant("ann", DOLLAR, unit="usd_nano")
-    return await publish(ledger)
 
 
 async def test_it_holds_the_ceiling_and_names_the_price_table(ledger, clock, rich):
@@ -263,181 +256,6 @@ async def test_where_a_bound_is_missing_tokens_are_not_bounded_either(ledger, cl
     await publish(ledger)
     reply = await ask(ledger, "r1", "ann", {"input_tokens": 5})
     assert_problem(reply, 422, "dimension_unbounded")
-
-
-class TestCountOnly:
-    """Plan option unpriced: count_only."""
-
-    async def plan(self, ledger, *budgets, **more):
-        await ledger.put_plan("p", *budgets, **more)
-        await ledger.put_account("ann", plan_id="p")
-
-    @pytest.mark.parametrize("enforcement", ["soft", "observe"])
-    async def test_tokens_and_requests_count_and_money_is_left_out(
-        self, ledger, clock, enforcement
-    ):
-        money = budget("money", DOLLAR, "usd_nano", enforcement=enforcement)
-        counts = budget("tokens", 2000), budget("requests", 9, "requests")
-        await self.plan(ledger, money, *counts, unpriced="count_only")
-        reply = await ask(ledger, "r1", "ann", BOUNDS, model="other")
-        assert {line["unit"]: line["amount"] for line in reply["lines"]} == {
-            "tokens": 1500,
-            "requests": 1,
-        }
-
-    async def test_a_hard_budget_of_money_refuses_all_the_same(self, ledger, clock):
-        money = budget("money", DOLLAR, "usd_nano")
-        await self.plan(ledger, money, budget("tokens", 2000), unpriced="count_only")
-        reply = await ask(ledger, "r1", "ann", BOUNDS, model="other")
-        assert_problem(reply, 422, "price_missing")
-
-    async def test_it_holds_for_accounts_below_that_have_no_plan_of_their_own(self, ledger, clock):
-        money = budget("money", DOLLAR, "usd_nano", enforcement="observe")
-        await self.plan(ledger, money, budget("tokens", 2000), unpriced="count_only")
-        await ledger.put_account("child", parent_id="ann")
-        reply = await ask(ledger, "r1", "child", BOUNDS, model="other")
-        assert [line["unit"] for line in reply["lines"]] == ["tokens"]
-
-    @pytest.mark.parametrize("unpriced", ["refuse", "count_only"])
-    async def test_the_plan_of_an_account_elsewhere_decides_nothing(self, ledger, clock, unpriced):
-        money = budget("money", DOLLAR, "usd_nano", enforcement="observe")
-        await self.plan(ledger, money, budget("tokens", 2000), unpriced=unpriced)
-        other = "count_only" if unpriced == "refuse" else "refuse"
-        await ledger.put_plan("q", budget("tokens", 2000), unpriced=other)
-        await ledger.put_account("org")
-        await ledger.put_account("deeper", parent_id="org", plan_id="q")
-        reply = await ask(ledger, "r1", "ann", BOUNDS, model="other")
-        if unpriced == "refuse":
-            assert_problem(reply, 422, "price_missing")
-        else:
-            assert [line["unit"] for line in reply["lines"]] == ["tokens"]
-
-    async def test_a_plan_refuses_unless_it_says_so(self, ledger, clock):
-        money = budget("money", DOLLAR, "usd_nano", enforcement="observe")
-        await self.plan(ledger, money, budget("tokens", 2000))
-        assert (await ledger.call("plan", plan_id="p"))["unpriced"] == "refuse"
-        reply = await ask(ledger, "r1", "ann", BOUNDS, model="other")
-        assert_problem(reply, 422, "price_missing")
-        await self.plan(ledger, money, budget("tokens", 2000), unpriced="count_only")
-        assert (await ask(ledger, "r1", "ann", BOUNDS, model="other"))["decision"] == "authorized"
-
-    async def test_anything_else_is_malformed(self, ledger, clock):
-        reply = await ledger.put_plan("p", budget("tokens", 5), unpriced="ignore")
-        assert_problem(reply, 400, "malformed")
-
-
-class TestAlternatives:
-    """The big model, else the small one, else 400 tokens of it."""
-
-    @pytest.fixture
-    async def models(self, ledger):
-        await publish(ledger, "big", rates=rates(input_tokens="30", output_tokens="150"))
-        await publish(ledger, "small", rates=rates(input_tokens="3", output_tokens="15"))
-
-    ALTERNATIVES = (
-        {"model": "small"},
-        {"model": "small", "max_usage": {"input_tokens": 1000, "output_tokens": 400}},
-    )
-
-    @pytest.mark.parametrize(
-        ("limit", "chosen", "model", "held"),
-        [
-            (105_000_000, None, "big", 105_000_000),
-            (104_999_999, 0, "small", 10_500_000),
-            (10_499_999, 1, "small", 9_000_000),
-        ],
-    )
-    async def test_the_first_that_fits_is_authorized_by_its_own_price(
-        self, ledger, clock, models, limit, chosen, model, held
-    ):
-        await ledger.grant("ann", limit, unit="usd_nano")
-        reply = await ask(
-            ledger, "r1", "ann", BOUNDS, model="big", alternatives=list(self.ALTERNATIVES)
-        )
-        assert (reply["chosen_alternative"], reply["model"]) == (chosen, model)
-        assert (await ledger.window("ann"))["reserved"] == held
-        kept = await ledger.reservation("r1")
-        assert kept["price_table_id"] == reply["price_table_id"] is not None
-        assert kept["amounts"]["usd_nano"] == held
-
-    async def test_denied_only_if_none_fits_with_what_the_request_itself_lacked(
-        self, ledger, clock, models
-    ):
-        await ledger.grant("ann", 8_999_999, unit="usd_nano")
-        reply = await ask(
-            ledger, "r1", "ann", BOUNDS, model="big", alternatives=list(self.ALTERNATIVES)
-        )
-        assert_denied(reply, "exceeds_limit", required=105_000_000, affordable=None)
-
-    async def test_amounts_can_be_the_alternative_of_max_usage_and_the_other_way_round(
-        self, ledger, clock, models
-    ):
-        await ledger.grant("ann", 10_500_000, unit="usd_nano")
-        first = await ask(ledger, "r1", "ann", BOUNDS, model="big", alternatives=[{"amounts": usd(7)}])  # fmt: skip
-        assert (first["chosen_alternative"], first["price_table_id"]) == (0, None)
-        await ledger.release("r1")
-        second = await ledger.reserve(
-            "r2", "ann", usd(DOLLAR), model="big",
-            alternatives=[{"model": "small", "max_usage": BOUNDS}],
-        )  # fmt: skip
-        assert second["chosen_alternative"] == 0
-        assert second["lines"][0]["amount"] == CEILING
-
-
-class TestAffordable:
-    """A denial says the largest output bound that would fit now."""
-
-    async def test_it_is_the_largest_output_that_fits_to_the_token(self, ledger, clock, rich):
-        await ledger.reserve("before", "ann", usd(92 * CENT))
-        bounds = {"input_tokens": 1000, "output_tokens": 7000}
-        reply = await ask(ledger, "r1", "ann", bounds)
-        assert_denied(reply, "budget_exhausted", available=8 * CENT, required=108_000_000)
-        # (80,000,000 - 3,000,000) / 15,000 = 5,133.33
-        assert reply["affordable"] == {"output_tokens": 5133}
-        one_more = await ask(ledger, "r2", "ann", {**bounds, "output_tokens": 5134})
-        assert one_more["decision"] == "denied"
-        fits = await ask(ledger, "r3", "ann", {**bounds, "output_tokens": 5133})
-        assert fits["decision"] == "authorized"
-
-    async def test_every_budget_counts(self, ledger, clock, rich):
-        await ledger.grant("ann", 1100, "tokens")
-        reply = await ask(ledger, "r1", "ann", {"prompt_tokens": 1000, "completion_tokens": 500})
-        assert_denied(reply, "exceeds_limit", affordable={"completion_tokens": 100})
-
-    async def test_of_several_outputs_each_is_told(self, ledger, clock):
-        await ledger.grant("ann", 10_000, unit="usd_nano")
-        await publish(ledger, rates=rates(output_tokens="1", reasoning_tokens="2"))
-        reply = await ask(ledger, "r1", "ann", {"output_tokens": 6, "reasoning_tokens": 3})
-        assert reply["affordable"] == {"output_tokens": 4, "reasoning_tokens": 2}
-
-    async def test_it_is_null_when_not_even_no_output_fits(self, ledger, clock, rich):
-        reply = await ask(ledger, "r1", "ann", {"input_tokens": 400_000, "output_tokens": 5})
-        assert_denied(reply, "exceeds_limit", affordable=None)
-
-    async def test_it_is_null_when_another_budget_is_full(self, ledger, clock, rich):
-        await ledger.grant("ann", 1, "rate", unit="requests")
-        await ask(ledger, "r1", "ann", BOUNDS)
-        reply = await ask(ledger, "r2", "ann", BOUNDS)
-        assert_denied(reply, "budget_exhausted", unit="requests", affordable=None)
-
-    async def test_of_amounts_it_is_the_amount_that_fits(self, ledger, clock, rich):
-        await ledger.reserve("before", "ann", usd(92 * CENT))
-        reply = await ledger.reserve("r1", "ann", usd(10 * CENT))
-        assert_denied(reply, "budget_exhausted", affordable={"usd_nano": 8 * CENT})
-
-    async def test_a_shared_budget_says_nothing(self, ledger, clock, rich):
-        await ledger.put_account("child", parent_id="ann")
-        reply = await ask(ledger, "r1", "child", {"input_tokens": 1, "output_tokens": 100_000})
-        assert_denied(reply, "exceeds_limit", scope="ann")
-        assert "affordable" not in reply
-
-    async def test_nor_does_a_shared_one_that_leaves_less_than_the_own(self, ledger, clock, rich):
-        await ledger.put_account("child", parent_id="ann")
-        await ledger.grant("child", 1000, "own")
-        await ask(ledger, "r0", "child", {"input_tokens": 0, "output_tokens": 600})
-        await ledger.reserve("r1", "ann", usd(99 * CENT))
-        reply = await ask(ledger, "r2", "child", {"input_tokens": 0, "output_tokens": 900})
-        assert_denied(reply, "budget_exhausted", scope="child", affordable=None)
 
 
 MALFORMED = {
