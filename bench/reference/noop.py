@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from litestar import Litestar, post
 
-from service.api.answers import Authorization, Line
+from service.api.answers.decisions import Authorization, Line
 from service.api.reserve import ReserveBody
 
 
