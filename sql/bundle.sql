@@ -1518,9 +1518,6 @@ begin
   if jsonb_typeof(items) is distinct from 'array' or jsonb_array_length(items) not between 1 and 512 then
     perform preauth._raise('PA001', 'items must be a JSON array of 1 to 512 items');
   end if;
-  if actors is null or array_position(actors, null) is not null or cardinality(actors) < jsonb_array_length(items) then
-    caller := preauth._caller();
-  end if;
   for n in 1 .. jsonb_array_length(items) loop
     item := items -> (n - 1);
     errors := null;
@@ -1530,6 +1527,9 @@ begin
     body := null;
     if errors is null then
       body := preauth._normal_body(call, item);
+    end if;
+    if actors[n] is null then
+      caller := coalesce(caller, preauth._caller());
     end if;
     asks[n] := row(n, call, item ->> 'request_id', item ->> 'account_id', body, coalesce(actors[n], caller), within[n], false, false, errors)::preauth._ask;
     if item ? 'dry_run' and errors is null then
