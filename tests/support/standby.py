@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import psycopg
 from service.postgres import PostgresServer
 from service.postgres.binaries import embedded_bin_dir
 from service.postgres.home import Home, State
-from tests.support.waits import until_sync
 
 __all__ = ["Standby"]
 
@@ -27,34 +25,23 @@ class Standby:
             directory, os.environ.get("PREAUTH_TEST_PG_BIN") or None, options=options
         )
         _copy(primary, self.server.home, follows)
-        # It is ready, in the launcher's words, when it has been promoted.
-        self._starting = threading.Thread(target=self._start)
-        self._starting.start()
-        until_sync(self._follows, "the standby answers", seconds=60)
-
-    def _start(self) -> None:
-        self.server.start(end_with_thread=False)
-
-    def _follows(self) -> bool:
-        assert self._starting.is_alive(), self.server.home.log_tail()
         try:
+            self.server.start(end_with_thread=False)
             with psycopg.connect(self.server.dsn) as connection:
-                row = connection.execute("select pg_is_in_recovery()").fetchone()
-        except psycopg.OperationalError:
-            return False
-        return row == (True,)
+                assert connection.execute("select pg_is_in_recovery()").fetchone() == (True,)
+        except BaseException:
+            self.server.stop("immediate")
+            raise
 
     def promote(self) -> PostgresServer:
         """Make it the primary; the server that it is now."""
         with psycopg.connect(self.server.dsn) as connection:
             assert connection.execute("select pg_promote()").fetchone() == (True,)
-        self._starting.join()
         return self.server
 
     def stop(self) -> None:
         """However it stands."""
         self.server.kill()
-        self._starting.join()
         self.server.stop("immediate")
 
 
