@@ -23,13 +23,8 @@ create table preauth.budget_window (
   constraint budget_window_pkey primary key (window_id, account_id),
   constraint budget_window_starts_once unique (account_id, budget_id, starts_at),
   constraint budget_window_ordinal_once unique (account_id, budget_id, ordinal),
-  constraint budget_window_runs_forward check (starts_at < ends_at),
-  constraint budget_window_reserved_range check (reserved between 0 and 2000000000000000000),
-  constraint budget_window_settled_range check (settled between -7000000000000000000 and 7000000000000000000),
-  constraint budget_window_limit_range check (limit_amount between 0 and 9007199254740991),
-  constraint budget_window_overdraft_range check (overdraft_amount between 0 and 9007199254740991),
-  constraint budget_window_slices_go_together check (num_nulls(slice_length, slice_count) in (0, 2)),
-  constraint budget_window_alert_range check (alert_at > 0)
+  constraint budget_window_sound check (preauth._is_sound_window(
+    starts_at, ends_at, settled, reserved, limit_amount, overdraft_amount, alert_at, slice_length, slice_count))
 ) with (fillfactor = 50);
 -- ends_at first: a decision looks windows up by account, budget and start, and must never be planned through this one.
 create index budget_window_current on preauth.budget_window (ends_at, budget_id);

@@ -16,11 +16,7 @@ create table preauth.reservation (
   price_table_ids bigint[],
   archived_at timestamptz,
   constraint reservation_pkey primary key (request_id, account_id),
-  constraint reservation_call_known check (call in ('reserve', 'charge')),
-  constraint reservation_state_known check (state in (
-    'authorized', 'cancellation_requested', 'unknown', 'overage_review', 'settled', 'released', 'lapsed', 'denied')),
-  constraint reservation_denial_is_denied check ((denial is not null) = (state = 'denied')),
-  constraint reservation_settled_says_what check (state <> 'settled' or closure is not null)
+  constraint reservation_sound check (preauth._is_sound_reservation(call, state, denial is not null, closure is not null))
 );
 -- A settlement moves its row: each index gets the same key once more. Folding such keys together costs more than the room it saves.
 create index reservation_due on preauth.reservation (expires_at) with (deduplicate_items = off) where state in ('authorized', 'cancellation_requested');

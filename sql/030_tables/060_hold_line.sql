@@ -10,11 +10,7 @@ create table preauth.hold_line (
   lapses_at timestamptz,
   settled_amount bigint,
   constraint hold_line_pkey primary key (request_id, account_id, position),
-  constraint hold_line_amount_range check (amount between 0 and 9007199254740991),
-  constraint hold_line_state_known check (state in ('held', 'settled', 'released', 'lapsed')),
-  constraint hold_line_settled_says_how_much check ((settled_amount is not null) = (state = 'settled')),
-  constraint hold_line_settled_range check (settled_amount between 0 and 9007199254740991),
-  constraint hold_line_only_held_lapses check (lapses_at is null or state = 'held')
+  constraint hold_line_sound check (preauth._is_sound_line(state, amount, lapses_at, settled_amount))
 ) with (fillfactor = 80);
 create index hold_line_lease on preauth.hold_line (window_id, lapses_at) where lapses_at is not null;
 alter table preauth.hold_line enable row level security;

@@ -15,9 +15,7 @@ create table preauth.usage_event (
   cost jsonb,
   price_table_ids bigint[],
   constraint usage_event_pkey primary key (request_id, account_id, event_id),
-  constraint usage_event_kind_known check (kind in (
-    'settlement', 'charge', 'late_charge', 'recorded_exception', 'adjustment', 'limit_changed')),
-  constraint usage_event_window_of_adjustments check ((window_id is not null) = (kind in ('adjustment', 'limit_changed')))
+  constraint usage_event_sound check (preauth._is_sound_event(kind, window_id))
 );
 create index usage_event_window on preauth.usage_event (window_id) where window_id is not null;
 -- Rows lie in the order of time, for none is ever changed: a summary of each stretch finds them, and costs a settlement nothing.

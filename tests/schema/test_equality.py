@@ -40,7 +40,7 @@ def test_the_comparison_sees_a_changed_function_a_lost_check_and_a_grant(cluster
     ):
         for tampering in (
             "create or replace function preauth._now() returns timestamptz language sql as 'select null::timestamptz'",
-            "alter table preauth.budget_window drop constraint budget_window_reserved_range",
+            "alter table preauth.budget_window drop constraint budget_window_sound",
             "grant select on preauth.account to public",
             "alter table preauth.account disable row level security",
         ):
