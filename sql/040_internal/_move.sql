@@ -5,8 +5,12 @@ begin
   update preauth.hold_line as l
   set state = c.state, settled_amount = c.settled_amount, lapses_at = null
   from unnest(closed) as c
-  where l.request_id = any (array(select k.request_id from unnest(closed) as k))  -- found by key, however few rows the planner has seen
-    and l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position;
+  cross join lateral (
+    select x.ctid from preauth.hold_line as x
+    where x.request_id = c.request_id and x.account_id = c.account_id and x.position = c.position
+    offset 0  -- one look-up by key for each, however few rows the planner has seen
+  ) as place
+  where l.ctid = place.ctid;
   update preauth.budget_window as w
   set reserved = w.reserved - t.freed, settled = w.settled + t.spent
   from unnest(tallies) as t

@@ -21,8 +21,12 @@ begin
       set state = 'released', closure = r.reply
       from replies as r
       join unnest(asks) as a on a.n = r.n
-      where x.request_id = any (array(select k.request_id from unnest(asks) as k))  -- found by key, however few rows the planner has seen
-        and x.request_id = a.request_id and x.account_id = a.account_id
+      cross join lateral (
+        select k.ctid from preauth.reservation as k
+        where k.request_id = a.request_id and k.account_id = a.account_id
+        offset 0  -- one look-up by key for each, however few rows the planner has seen
+      ) as place
+      where x.ctid = place.ctid
     )
     select r.n, 200, null::json, r.reply::json, null::text from replies as r;
 end

@@ -25,8 +25,12 @@ begin
   set state = 'settled', closure = jsonb_strip_nulls(jsonb_build_object('amounts', preauth._chosen_amounts(r), 'usage', preauth._option_counts(r.body, 0),
     'cost', preauth._held_cost(r.body, 0, r.price_table_ids)))
   from unnest(spent) as s (n)
-  where r.request_id = any (array(select a.request_id from unnest(asks) as a))  -- found by key, however few rows the planner has seen
-    and r.request_id = asks[s.n].request_id and r.account_id = asks[s.n].account_id;
+  cross join lateral (
+    select x.ctid from preauth.reservation as x
+    where x.request_id = asks[s.n].request_id and x.account_id = asks[s.n].account_id
+    offset 0  -- one look-up by key for each, however few rows the planner has seen
+  ) as place
+  where r.ctid = place.ctid;
 end
 $$;
 comment on function preauth._settle_charges(preauth._ask[], integer[], preauth._ruling[], timestamptz) is 'In a batch of charges: settles what was just held, at what was held.';

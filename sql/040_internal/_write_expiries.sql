@@ -17,8 +17,12 @@ begin
       select c from unnest(closed) as c
       where c.request_id = r.request_id and c.account_id = r.account_id and c.settled_amount is not null order by c.position), at) end
   from unnest(due) as r
-  where x.request_id = any (array(select k.request_id from unnest(due) as k))  -- found by key, however few rows the planner has seen
-    and x.request_id = r.request_id and x.account_id = r.account_id;
+  cross join lateral (
+    select k.ctid from preauth.reservation as k
+    where k.request_id = r.request_id and k.account_id = r.account_id
+    offset 0  -- one look-up by key for each, however few rows the planner has seen
+  ) as place
+  where x.ctid = place.ctid;
 end
 $$;
 comment on function preauth._write_expiries(preauth.reservation[], preauth._closed[], timestamptz) is 'States and events of expired reservations.';

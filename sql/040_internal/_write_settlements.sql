@@ -4,7 +4,6 @@ as $$
 declare
   answers preauth._answer[] := array[]::preauth._answer[];
   replies jsonb[] := array[]::jsonb[];
-  request_ids text[] := array[]::text[];
   from_line integer := 1;
   to_line integer;
 begin
@@ -13,7 +12,6 @@ begin
     while closed[to_line + 1].request_id = asks[k].request_id and closed[to_line + 1].account_id = asks[k].account_id loop
       to_line := to_line + 1;
     end loop;
-    request_ids := request_ids || asks[k].request_id;
     replies := replies || preauth._settlement(asks[k], closed, from_line, to_line, at);
     answers := answers || row(asks[k].n, 200, null, replies[k]::json, null)::preauth._answer;
     from_line := to_line + 1;
@@ -29,8 +27,12 @@ begin
   update preauth.reservation as x
   set state = 'settled', closure = replies[k]
   from generate_subscripts(asks, 1) as k
-  where x.request_id = any (request_ids)  -- found by key, however few rows the planner has seen
-    and x.request_id = asks[k].request_id and x.account_id = asks[k].account_id;
+  cross join lateral (
+    select r.ctid from preauth.reservation as r
+    where r.request_id = asks[k].request_id and r.account_id = asks[k].account_id
+    offset 0  -- one look-up by key for each, however few rows the planner has seen
+  ) as place
+  where x.ctid = place.ctid;
   return answers;
 end
 $$;
