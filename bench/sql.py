@@ -7,7 +7,7 @@ from bench.harness.options import Options, parse
 from bench.harness.pgbench import Script, batch, run
 from bench.harness.report import Ratio, heading, measurements, ratios
 from bench.harness.seed import AMOUNT, AMOUNTS, seed
-from bench.reference import FLOOR
+from bench.reference import FLOOR, ROWS
 
 KEY = "\\set k random(1, 9000000000000000000)\n"
 SPREAD = KEY + "\\set i random(1, 10000)\n"
@@ -37,14 +37,19 @@ def reserve(account: str = "'hot'") -> str:
 
 SCRIPTS = {
     "floor, 1 client": Script(KEY + call("floor"), 1),
+    "a reserve's rows alone, 1 client": Script(KEY + call("rows"), 1),
     "reserve, 1 client": Script(KEY + reserve(), 1, values=VALUES),
     "floor, 8 clients, hot": Script(KEY + call("floor"), 8),
     "SELECT FOR UPDATE in a function, 8 hot": Script(KEY + call("read_then_lock"), 8),
     "SELECT FOR UPDATE, five statements, 8 hot": Script(TRANSACTION, 8),
+    "a reserve's rows alone, 8 hot": Script(KEY + call("rows"), 8),
     "reserve, 8 hot": Script(KEY + reserve(), 8, values=VALUES),
     "reserve_many by 64, 8 hot": Script(MANY, 8, 64, batch(64)),
     "reserve_many by 256, 8 hot": Script(MANY, 8, 256, batch(256)),
     "floor, 32 clients, 10,000 accounts": Script(SPREAD + call("floor", "'a' || :i::text"), 32),
+    "a reserve's rows alone, 32, 10,000 accounts": Script(
+        SPREAD + call("rows", "'a' || :i::text"), 32
+    ),
     "reserve, 32, 10,000 accounts": Script(SPREAD + reserve("'a' || :i::text"), 32, values=VALUES),
 }
 
@@ -55,6 +60,10 @@ RATIOS = [
     Ratio("reserve ÷ floor, 32 spread", "reserve, 32, 10,000 accounts", WIDE, 0.45, 0.65),
     Ratio("reserve_many by 64 ÷ floor, 8 hot", "reserve_many by 64, 8 hot", HOT, 11, 17),
     Ratio("reserve_many by 256 ÷ floor, 8 hot", "reserve_many by 256, 8 hot", HOT, 18, 25),
+    Ratio("a reserve's rows alone ÷ floor, 1 client", "a reserve's rows alone, 1 client", ONE),
+    Ratio("a reserve's rows alone ÷ floor, 8 hot", "a reserve's rows alone, 8 hot", HOT),
+    Ratio("a reserve's rows alone ÷ floor, 32 spread",
+          "a reserve's rows alone, 32, 10,000 accounts", WIDE),
     Ratio("reserve ÷ SELECT FOR UPDATE in a function, 8 hot",
           "reserve, 8 hot", "SELECT FOR UPDATE in a function, 8 hot"),
     Ratio("reserve ÷ SELECT FOR UPDATE, five statements, 8 hot",
@@ -73,6 +82,7 @@ def measure(options: Options) -> tuple[Results, str]:
     with database() as made:
         made.execute(FLOOR.read_text())
         seed(made)
+        made.execute(ROWS.read_text())
         told = conditions(made, options, "pgbench -M prepared, one thread, random ids")
         return interleave(contenders(made), options), told
 
