@@ -4,6 +4,7 @@ language plpgsql stable
 as $$
 begin
   for k in 1 .. cardinality(rulings) loop
+    continue when rulings[k].verdict = 'authorized';
     if preauth._is_denial(rulings[k].verdict) then
       return true;
     end if;
