@@ -1,6 +1,7 @@
 -- A loop of simple expressions: what a query costs to begin, it costs in all for ten items.
 create function preauth._asks(call text, items jsonb, actors text[], within text[]) returns preauth._ask[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   asks preauth._ask[] := array[]::preauth._ask[];
@@ -8,6 +9,7 @@ declare
   errors jsonb;
   body jsonb;
   caller text;
+  defaults jsonb := case when call = 'reserve' then '{"ttl_seconds": 120}'::jsonb else '{}'::jsonb end;
 begin
   if jsonb_typeof(items) is distinct from 'array' or jsonb_array_length(items) not between 1 and 512 then
     perform preauth._raise('PA001', 'items must be a JSON array of 1 to 512 items');
@@ -20,7 +22,7 @@ begin
     end if;
     body := null;
     if errors is null then
-      body := preauth._normal_body(call, item);
+      body := defaults || jsonb_strip_nulls(item - array['request_id', 'account_id', 'dry_run']);
     end if;
     if actors[n] is null then
       caller := coalesce(caller, preauth._caller());

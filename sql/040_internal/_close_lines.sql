@@ -1,6 +1,7 @@
 -- The only place, with preauth._hold, where money enters or leaves a window by way of a hold line.
 create function preauth._close_lines(closings preauth._closing[], at timestamptz) returns preauth._closed[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   closed preauth._closed[] := array[]::preauth._closed[];
@@ -28,17 +29,22 @@ begin
     ) as h
     order by c.ordinality);
   for k in 1 .. cardinality(closings) loop
-    continue when not preauth._may_close(lines[k].state, closings[k].next_state)
-      or closings[k].next_state = 'lapsed' and not coalesce(lines[k].lapses_at <= at, false);
-    place := array_position(ids, lines[k].window_id);
     held := lines[k].state = 'held';
+    if not held then
+      continue when not preauth._may_close(lines[k].state, closings[k].next_state);
+    end if;
+    continue when closings[k].next_state = 'lapsed' and not coalesce(lines[k].lapses_at <= at, false);
+    place := array_position(ids, lines[k].window_id);
     tallies[place].freed := tallies[place].freed + case when held then lines[k].amount else 0 end;
     if held and lines[k].lapses_at <= at then
       tallies[place].lapsed := tallies[place].lapsed - lines[k].amount;
     end if;
     tallies[place].spent := tallies[place].spent + coalesce(closings[k].settled_amount, 0);
     notable := notable or coalesce(tallies[place].settled + tallies[place].spent >= tallies[place].notable_from, false);
-    closed := closed || preauth._as_closed(lines[k], closings[k], tallies[place], not held or coalesce(lines[k].lapses_at <= at, false));
+    closed := closed || row(lines[k].request_id, lines[k].account_id, lines[k].position, lines[k].window_id,
+      tallies[place].scope, tallies[place].budget, tallies[place].unit, tallies[place].window_key, closings[k].next_state,
+      not held or coalesce(lines[k].lapses_at <= at, false), lines[k].amount, closings[k].settled_amount, tallies[place].settled + tallies[place].spent,
+      tallies[place].reserved - tallies[place].freed - coalesce(tallies[place].lapsed, 0), tallies[place].limit_amount)::preauth._closed;
   end loop;
   perform preauth._move(closed, tallies);
   if notable then

@@ -3,9 +3,11 @@ create function preauth._decide(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slot_ids bigint[], at timestamptz,
   inout slots preauth._slot[], inout reserved bigint[], out rulings preauth._ruling[], out lines preauth._line[])
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   known integer[] := preauth._known(asks);
+  amounts jsonb;
   looked_back bigint[] := array[]::bigint[];
   at_route integer := 0;
   ask preauth._ask;
@@ -27,8 +29,8 @@ begin
   end loop;
   for n in 1 .. cardinality(asks) loop
     ask := asks[n];
-    enforced := not preauth._is_record(ask.body);
-    for option_no in 0 .. preauth._last_option(ask.body) loop
+    enforced := not coalesce((ask.body ->> 'record')::boolean, false);
+    for option_no in 0 .. coalesce(jsonb_array_length(ask.body -> 'alternatives'), 0) loop
       if at_route is distinct from route_of[n] + option_no then
         at_route := route_of[n] + option_no;
         route := routes[at_route];
@@ -39,7 +41,11 @@ begin
         ruling.verdict := preauth._prior_verdict(ask, route, n = any (known) or ask.twin and preauth._is_decided(n, asks, rulings));
       end if;
       if ruling.verdict is null then
-        wanted := preauth._wanted(route, places, preauth._asked_amounts(ask.body, option_no, quotes, quote_of[n]));
+        amounts := ask.body -> 'amounts';
+        if option_no > 0 or quote_of[n] is not null then
+          amounts := preauth._asked_amounts(ask.body, option_no, quotes, quote_of[n]);
+        end if;
+        wanted := preauth._wanted(route, places, amounts);
         if enforced and (wanted = '{}' or array_position(wanted, null) is not null) then
           ruling := preauth._untold_ruling(ruling, route, wanted, quotes[quote_of[n] + option_no].problems);
         end if;
@@ -66,7 +72,9 @@ begin
           lines := lines || row(n, k, places[k], wanted[k],
             slots[places[k]].limit_amount - slots[places[k]].settled - reserved[places[k]] - wanted[k])::preauth._line;
           reserved[places[k]] := reserved[places[k]] + wanted[k];
-          if ruling.on_expiry is distinct from slots[places[k]].on_expiry then
+          if ruling.on_expiry is null then
+            ruling.on_expiry := slots[places[k]].on_expiry;
+          elsif ruling.on_expiry <> slots[places[k]].on_expiry then
             ruling.on_expiry := preauth._stricter_expiry(ruling.on_expiry, slots[places[k]].on_expiry);
           end if;
         end loop;

@@ -2,6 +2,7 @@ create function preauth._held_then(
   request_id text, account_id text, call text, held_at timestamptz, expires_at timestamptz, window_id bigint, at timestamptz, available bigint)
 returns table (amount bigint, closed_at timestamptz, state text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select h.amount, h.closed_at, h.state
   from (

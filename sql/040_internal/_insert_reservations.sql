@@ -2,6 +2,7 @@ create function preauth._insert_reservations(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], rulings preauth._ruling[], decided integer[], at timestamptz)
 returns integer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   request_ids text[];
@@ -13,8 +14,8 @@ begin
        ceilings, price_table_ids)
     select asks[d.n].request_id, asks[d.n].account_id, asks[d.n].call, asks[d.n].body,
       case when rulings[d.n].denial is null then 'authorized' else 'denied' end,
-      preauth._option_model(asks[d.n].body, rulings[d.n].option_no), rulings[d.n].option_no, rulings[d.n].on_expiry,
-      at, case when rulings[d.n].denial is null then preauth._expiry(asks[d.n], at) end, asks[d.n].actor, rulings[d.n].denial,
+      case when rulings[d.n].option_no = 0 then asks[d.n].body ->> 'model' else preauth._option_model(asks[d.n].body, rulings[d.n].option_no) end, rulings[d.n].option_no, rulings[d.n].on_expiry,
+      at, case when rulings[d.n].denial is null then at + make_interval(secs => (asks[d.n].body ->> 'ttl_seconds')::integer) end, asks[d.n].actor, rulings[d.n].denial,
       quotes[quote_of[d.n] + rulings[d.n].option_no].amounts, quotes[quote_of[d.n] + rulings[d.n].option_no].price_table_ids
     from unnest(decided) as d (n)
     order by 1, 2

@@ -1,14 +1,18 @@
 -- Behind IFs, so that what an item does not have costs it nothing.
 create function preauth._is_plain(call text, item jsonb) returns boolean
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
+  request_id text := (item -> 'request_id')::text;
+  account_id text := (item -> 'account_id')::text;
   rest jsonb;
 begin
-  if jsonb_typeof(item) is distinct from 'object' or not preauth._is_plain_id(item -> 'request_id') then
+  if jsonb_typeof(item) is distinct from 'object' or not coalesce(request_id ~ '^"[A-Za-z0-9_.:@/-]+"$' and length(request_id) <= 130, false) then
     return false;
   end if;
-  if not preauth._is_plain_id(item -> 'account_id') and (item ->> 'account_id' is not null or call in ('reserve', 'charge')) then
+  if not coalesce(account_id ~ '^"[A-Za-z0-9_.:@/-]+"$' and length(account_id) <= 130, false)
+      and (item ->> 'account_id' is not null or call in ('reserve', 'charge')) then
     return false;
   end if;
   rest := item - array['request_id', 'account_id'];

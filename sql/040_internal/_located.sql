@@ -1,5 +1,6 @@
 create function preauth._located(inout asks preauth._ask[], out refused preauth._answer[])
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   wanted preauth._ask[] := asks;
@@ -19,7 +20,7 @@ begin
       else
         asks := asks || preauth._of_account(wanted[n], found.account_id);
       end if;
-    elsif preauth._may_ask(wanted, n) then
+    elsif wanted[n].within is null or wanted[n].within = wanted[n].account_id or preauth._is_within(wanted[n].account_id, wanted[n].within) then
       asks := asks || wanted[n];
     else
       refused := refused || preauth._problem_answer(n, preauth._lifecycle_refusal(wanted[n], 'forbidden'));

@@ -1,26 +1,37 @@
 create function preauth._settle_finding(
   ask preauth._ask, held preauth.reservation, place integer, holdings preauth._holding[], from_line integer, at timestamptz,
-  out verdict text, out amounts jsonb, out missing_unit text, out to_line integer)
+  out verdict text, out amounts jsonb, out spent bigint[], out missing_unit text, out to_line integer)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
-  spent bigint;
+  amount bigint;
+  state text := held.state;
   exceeds boolean := false;
   uncountable boolean := false;
 begin
   amounts := case ask.body ->> 'action' when 'accept_overage' then held.closure else ask.body end -> 'amounts';
+  spent := array[]::bigint[];
   to_line := from_line - 1;
   while holdings[to_line + 1].place = place loop
     to_line := to_line + 1;
-    spent := preauth._spent(amounts, holdings[to_line].unit);
-    missing_unit := least(missing_unit, case when spent is null then holdings[to_line].unit end);
-    exceeds := exceeds or preauth._overage(ask, holdings[to_line].unit, holdings[to_line].amount, spent) > 0 and holdings[to_line].overage = 'reject'
-      and holdings[to_line].state = 'held' and not coalesce(holdings[to_line].lapses_at <= at, false);
+    amount := case
+      when holdings[to_line].unit = 'open_holds' then 0
+      else coalesce((amounts ->> holdings[to_line].unit)::bigint, case when holdings[to_line].unit = 'requests' then 1 end)
+    end;
+    spent := spent || amount;
+    missing_unit := least(missing_unit, case when amount is null then holdings[to_line].unit end);
+    if holdings[to_line].overage = 'reject' and holdings[to_line].state = 'held' and not coalesce(holdings[to_line].lapses_at <= at, false) then
+      exceeds := exceeds or preauth._overage(ask, holdings[to_line].unit, holdings[to_line].amount, amount) > 0;
+    end if;
     uncountable := uncountable
-      or holdings[to_line].state <> 'settled' and coalesce(holdings[to_line].window_settled + spent > preauth._most_counted(), false);
+      or holdings[to_line].state <> 'settled' and coalesce(holdings[to_line].window_settled + amount > preauth._most_counted(), false);
   end loop;
+  if held.expires_at <= at then
+    state := preauth._state_at(held, at);
+  end if;
   verdict := case when uncountable then 'amount_out_of_range'
-    else preauth._settle_verdict(ask, held, preauth._state_at(held, at), amounts, missing_unit, exceeds) end;
+    else preauth._settle_verdict(ask, held, state, amounts, missing_unit, exceeds) end;
 end
 $$;
 comment on function preauth._settle_finding(preauth._ask, preauth.reservation, integer, preauth._holding[], integer, timestamptz) is

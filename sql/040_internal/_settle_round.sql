@@ -1,5 +1,6 @@
 create function preauth._settle_round(asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   answers preauth._answer[] := array[]::preauth._answer[];
@@ -24,7 +25,7 @@ begin
         ready := ready || case when asks[k].body -> 'amounts' is null then preauth._with_amounts(asks[k], f.amounts) else asks[k] end;
         for l in from_line .. to_line loop
           closings := closings || row(asks[k].request_id, asks[k].account_id, holdings[l].position, holdings[l].window_id, 'settled',
-            preauth._spent(f.amounts, holdings[l].unit))::preauth._closing;
+            f.spent[l - from_line + 1])::preauth._closing;
         end loop;
       when 'replay' then
         answers := answers || row(asks[k].n, 200, null, (preauth._prior_reply(asks[k], held[k]) || '{"replayed": true}')::json, null)::preauth._answer;
