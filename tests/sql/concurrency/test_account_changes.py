@@ -249,6 +249,22 @@ async def test_a_switch_that_waited_for_a_reserve_takes_its_hold_along(plans):
     assert await plans.figures("ann") == Figures(0, 900, 4100)
 
 
+async def test_a_change_that_waits_for_another_has_locked_nothing_yet(plans):
+    """Of what it will lock, or two of them could wait for each other in a ring."""
+    await plans.put_account("bob", plan_id="free")
+    first, second = await plans.sessions(2)
+    change = first.connection.transaction()
+    await change.start()
+    await first.put_budget("ann", "own", budget(limit=5))
+    waiting = asyncio.create_task(second.put_budget("bob", "own", budget(limit=5)))
+    await until(lambda: waits(plans, second), "the second change waits for the first")
+    await plans.connection.execute(
+        "select from preauth.account where account_id = 'bob' for no key update nowait"
+    )
+    await change.commit()
+    assert (await waiting)["limit_amount"] == 5
+
+
 async def test_a_raise_that_is_put_while_the_one_before_ends_is_the_only_one(plans, clock):
     """Ending a raise takes no lock but its window's: a change has to wait for that."""
     await plans.charge("c1", "ann", tokens(1))
