@@ -77,9 +77,9 @@ mutants: install-dev ## break sql/ on purpose, change by change: the tests must 
 	@$(BIN)/python -m tests.mutants
 
 .PHONY: mutmut
-mutmut: install-dev ## the same for the parts of service/ that need no database
-	@$(BIN)/mutmut run
-	@$(BIN)/mutmut results
+mutmut: install-dev ## the same for the ledger's way through service/, its loops and parsers
+	@mkdir -p $(PYTEST_DEBUG_TEMPROOT)
+	@$(BIN)/python -m tests.mutants.service
 
 .PHONY: coverage
 coverage: install-dev ## branch coverage of service/

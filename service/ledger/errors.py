@@ -1,7 +1,7 @@
 """From SQLSTATEs to the few errors that the rest of the service knows."""
 
 import asyncio
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import asyncpg
 
@@ -77,12 +77,17 @@ _TIMEOUTS = {"57014", "55P03", "25P03"}
 _GONE = {"57P01", "57P02", "57P03", "57P05"}
 # Shutting down, out of resources, read-only after a failover, wrong credentials, not migrated yet.
 _UNAVAILABLE_CLASSES = {"08", "25", "28", "3D", "3F", "40", "42", "53", "55", "57", "58"}
+# PostgreSQL has a SQLSTATE for a full disk (53100) and none for a quota or a limit on the size of
+# files: those are "internal errors", told by where they come from, which no language changes.
+_INTERNAL = "XX000"
+_STORAGE = {"buffile.c", "fd.c", "md.c", "slru.c"}
+_ENDED = {"FATAL", "PANIC"}
 
 
 def classify(error: Exception) -> Failure:
     """Say what an exception of asyncpg, or of the network under it, means."""
     if isinstance(error, asyncpg.PostgresError):
-        return _of_sqlstate(str(error.sqlstate))
+        return _of_postgres(error)
     if isinstance(error, ValueError):  # an argument that asyncpg could not encode
         return Failure(LedgerFault(None))
     if isinstance(error, _LOST):
@@ -92,6 +97,16 @@ def classify(error: Exception) -> Failure:
     if isinstance(error, OSError):
         return Failure(StoreUnavailable("unreachable"))
     return Failure(LedgerFault(None))
+
+
+def _of_postgres(error: Any) -> Failure:
+    if str(error.sqlstate) != _INTERNAL:
+        return _of_sqlstate(str(error.sqlstate))
+    if error.severity_en in _ENDED:
+        return Failure(StoreUnavailable("lost"), lost=True)
+    if error.server_source_filename in _STORAGE:
+        return Failure(StoreUnavailable("rejected"))
+    return Failure(LedgerFault(_INTERNAL))
 
 
 def _of_sqlstate(sqlstate: str) -> Failure:

@@ -46,7 +46,7 @@ def check(ops: Sequence[Op], limit: int, *, begins_at: int = 0) -> Verdict:
 
 
 def _only_sums_count(ops: Sequence[Op]) -> bool:
-    return all(op.left is None and (op.delta <= 0 or op.fits == op.delta) for op in ops)
+    return all(op.left is None and (op.delta <= 0 or op.fits in {op.delta, None}) for op in ops)
 
 
 class _Search:
@@ -128,7 +128,10 @@ class _Search:
 
 
 class _LazySearch(_Search):
-    """Nothing is taken that can as well be taken later."""
+    """Nothing is taken that can as well be taken later.
+
+    What needs no room, and takes some, can: but a hold may have to come before it.
+    """
 
     def _worth_it(self, pending: list[int], possible: list[int], used: int) -> list[int]:
         if not pending:
@@ -137,7 +140,9 @@ class _LazySearch(_Search):
         due = min(pending, key=lambda n: ops[n].answered)
         possible.sort(key=lambda n: ops[n].answered)
         if ops[due].delta > 0 and due in possible:
-            return [due]
+            if ops[due].fits is not None:
+                return [due]
+            return [due, *(n for n in possible if n != due)]
         denied = [lacks for n in pending if (lacks := ops[n].lacks) is not None]
         holds = [n for n in possible if ops[n].delta > 0] if denied else []
         holds.sort(key=lambda n: used + ops[n].delta + max(denied) <= self._limit)

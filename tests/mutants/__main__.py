@@ -1,4 +1,4 @@
-"""``python -m tests.mutants [--only NAME]``: which mutants do the tests kill?
+"""``python -m tests.mutants [--only NAME] [--check]``: which mutants do the tests kill?
 
 One PostgreSQL for all of them. First the named tests on the ledger as it is, which must pass; then
 for each mutant a template of its own, and pytest until the first failure. Exits 1 if one survives.
@@ -35,6 +35,9 @@ OPTIONS = ["-x", "-q", "--tb=short", "-p", "no:cacheprovider", "-p", "pytest_asy
 def main() -> int:
     arguments = _arguments()
     chosen = mutants(arguments.only)
+    outdated = _outdated(chosen)
+    if outdated or arguments.check:
+        return int(outdated > 0)
     os.chdir(ROOT)
     cluster = Cluster.start()
     try:
@@ -55,8 +58,20 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--only", default="", help="an area, or a part of names")
+    parser.add_argument("--check", action="store_true", help="only say which apply no more")
     parser.add_argument("--no-baseline", action="store_true", help="the tests are known to pass")
     return parser.parse_args()
+
+
+def _outdated(chosen: list[Mutant]) -> int:
+    """Say which mutants are of another ``sql/`` or other tests than these; how many."""
+    faults = {mutant: "; ".join(mutant.faults()) for mutant in chosen}
+    for mutant, fault in faults.items():
+        if fault:
+            print(f"{mutant.area}.toml, {mutant.name}: {fault}", file=sys.stderr)
+    outdated = sum(bool(fault) for fault in faults.values())
+    print(f"{len(chosen) - outdated} of {len(chosen)} mutants can be applied", flush=True)
+    return outdated
 
 
 def _baseline(cluster: Cluster, chosen: list[Mutant]) -> bool:

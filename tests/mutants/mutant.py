@@ -2,6 +2,7 @@
 
 import shutil
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,8 +35,24 @@ class Mutant:
     @property
     def mutated(self) -> str:
         """The file as it becomes."""
-        assert self.text.count(self.find) == 1, f"{self.file} has {self.find!r} not exactly once"
         return self.text.replace(self.find, self.replace)
+
+    def faults(self) -> Iterator[str]:
+        """Why it can be applied no more, or what it names and is not there."""
+        if not (SQL / self.file).exists():
+            yield f"sql/{self.file} is not there"
+        elif (times := self.text.count(self.find)) != 1:
+            yield f"sql/{self.file} has {times} times, not once: {self.find!r}"
+        elif self.find == self.replace:
+            yield "it changes nothing"
+        if not self.tests:
+            yield "it names no test"
+        for test in self.tests:
+            path, _, name = test.partition("[")[0].partition("::")
+            if not (ROOT / path).exists():
+                yield f"{path} is not there"
+            elif name and f"def {name}(" not in (ROOT / path).read_text("utf-8"):
+                yield f"{path} has no {name}"
 
     @property
     def is_function(self) -> bool:

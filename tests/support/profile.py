@@ -2,11 +2,13 @@
 
 plpgsql_check's profiler (Debian's packages have it, the embedded server cannot) counts in shared
 memory, by database. Before a test's database is dropped its counts go into a file; ``main`` runs
-the tests on a cluster that counts, adds the files up, and names what was never run.
+the tests on a cluster that counts, adds the files up, and names what was never run. The files of
+several runs add up in a folder that ``PREAUTH_TEST_PROFILE`` names.
 
 A branch is a body of ``if``, ``case`` or a loop, and the else that an ``if`` does not have.
 """
 
+import contextlib
 import json
 import os
 import subprocess
@@ -28,10 +30,13 @@ OPTIONS = {
     "plpgsql_check.profiler": "on",
     "plpgsql_check.profiler_max_shared_chunks": "50000",
 }
-DEFAULT = ["-m", "not slow and not e2e", "tests/sql", "tests/field_reports", "tests/schema"]
+DEFAULT = [
+  "-m", "not slow and not e2e", "tests/sql", "tests/field_reports", "tests/schema",
+  "tests/jobs", "tests/service/test_retention.py",
+]  # fmt: skip
 RAN = """
 select p.oid, p.oid::regprocedure::text, p.prosrc, s.stmtid, s.parent_stmtid, s.parent_note,
-  s.block_num, s.lineno, s.exec_stmts, s.stmtname
+  s.lineno, s.exec_stmts, s.stmtname
 from pg_proc as p
 join plpgsql_profiler_functions_all() as f on f.funcoid::oid = p.oid
 cross join lateral plpgsql_profiler_function_statements_tb(p.oid) as s
@@ -55,6 +60,7 @@ def collect(url: str) -> None:
         if connection.execute("select to_regnamespace('preauth_api')").fetchone() == (None,):
             return
         connection.execute("set plpgsql_check.profiler = off")
+        connection.execute("drop extension if exists plpgsql_check")  # a test may have made it
         connection.execute("create schema profiled")
         connection.execute("create extension plpgsql_check schema profiled")
         connection.execute("set search_path = profiled, pg_catalog")
@@ -73,30 +79,29 @@ class Function:
 
     source: str
     counts: Counter[int] = field(default_factory=Counter)
-    statements: dict[int, tuple[int | None, str | None, int, int, str]] = field(
-        default_factory=dict
-    )
+    statements: dict[int, tuple[int | None, str | None, int, str]] = field(default_factory=dict)
 
     def missed(self) -> Iterator[str]:
         """What was never run, by line."""
-        for number, (_, _, _, line, name) in sorted(self.statements.items()):
+        for number, (_, _, line, name) in sorted(self.statements.items()):
             if self.counts[number] == 0:
                 yield f"line {line}: {name}"
             elif name == "IF" and not self._has_else(number) and not self._skips(number):
                 yield f"line {line}: {name} that is never false"
 
-    def _children(self, number: int) -> Iterator[tuple[int, str | None, int]]:
-        for child, (parent, note, block, _, _) in sorted(self.statements.items()):
+    def _children(self, number: int) -> Iterator[tuple[int, str | None]]:
+        """Its bodies' statements in their order, each with the name of the body it is in."""
+        for child, (parent, note, _, _) in sorted(self.statements.items()):
             if parent == number:
-                yield child, note, block
+                yield child, note
 
     def _has_else(self, number: int) -> bool:
-        return any(note and note.startswith("else") for _, note, _ in self._children(number))
+        return any(note and note.startswith("else") for _, note in self._children(number))
 
     def _skips(self, number: int) -> bool:
-        first = {}
-        for child, note, block in self._children(number):
-            first.setdefault((note, block), child)
+        first: dict[str | None, int] = {}
+        for child, note in self._children(number):
+            first.setdefault(note, child)
         return self.counts[number] > sum(self.counts[child] for child in first.values())
 
 
@@ -117,15 +122,18 @@ def _read(directory: Path) -> tuple[dict[str, Function], set[str]]:
 
 
 def _add(functions: dict[tuple[str, str], Function], rows: list[list[Any]]) -> None:
-    for name, source, number, parent, note, block, line, count, statement in rows:
+    for name, source, number, parent, note, line, count, statement in rows:
         function = functions.setdefault((name, source), Function(source))
-        function.statements[number] = (parent, note, block, line, statement)
+        function.statements[number] = (parent, note, line, statement)
         function.counts[number] += count or 0
 
 
 def main(arguments: list[str]) -> int:
     """Run the tests and report."""
-    with tempfile.TemporaryDirectory(prefix="preauth-profile-") as directory:
+    with contextlib.ExitStack() as stack:
+        directory = os.environ.get(DIRECTORY) or stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="preauth-profile-")
+        )
         chosen = [] if any(part.startswith("tests") for part in arguments) else DEFAULT
         command = [sys.executable, "-m", "pytest", "-q", *arguments, *chosen]
         ran = subprocess.run(command, env={**os.environ, DIRECTORY: directory}, check=False)

@@ -7,15 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from service.postgres import PostgresServer
-from service.postgres.identity import choose_identity
 
-__all__ = ["FileLimit", "SmallDisk", "small_place"]
+__all__ = ["FileLimit", "SmallDisk", "limit_files", "small_place"]
 
 
 class SmallDisk:
     """A file system of its own; ``fill`` leaves nothing of it, ``free`` gives it back."""
-
-    refusals = frozenset({503})
 
     def __init__(self, place: Path) -> None:
         self._place = place
@@ -40,9 +37,7 @@ def _mount(place: Path, megabytes: int) -> bool:
 
 
 class FileLimit:
-    """PostgreSQL may write hardly any file. It has no SQLSTATE for that but "internal error"."""
-
-    refusals = frozenset({500, 503})
+    """PostgreSQL may write hardly any file."""
 
     def fill(self, server: PostgresServer) -> None:
         self._limit(server, "8192")
@@ -52,18 +47,24 @@ class FileLimit:
 
     @staticmethod
     def _limit(server: PostgresServer, most: str) -> None:
-        """As the user who runs it: root need not be allowed to."""
         if server.pid is None:
             return
         children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
-        for pid in (str(server.pid), *children):
-            command = ["prlimit", f"--pid={pid}", f"--fsize={most}:"]
-            subprocess.run(
-                command, check=False, cwd="/", **choose_identity(server.home.postgres).arguments()
-            )
+        for pid in (server.pid, *map(int, children)):
+            with contextlib.suppress(FileNotFoundError, subprocess.CalledProcessError):  # it ended
+                limit_files(pid, most)
 
     def unmount(self) -> None:
         """Nothing was mounted."""
+
+
+def limit_files(pid: int, most: str) -> None:
+    """How many bytes a file may have that this process writes. Set by its user: root need not be
+    allowed to."""
+    owner = Path(f"/proc/{pid}").stat()
+    user = {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": ()}
+    command = ["prlimit", f"--pid={pid}", f"--fsize={most}:"]
+    subprocess.run(command, check=True, cwd="/", **(user if os.geteuid() == 0 else {}))
 
 
 @contextlib.contextmanager

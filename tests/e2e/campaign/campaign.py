@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
-from tests.e2e.campaign import recount
+from tests.e2e.campaign import recount, sweep
 from tests.e2e.campaign.client import Client
 from tests.e2e.campaign.faults import Adversary
 from tests.e2e.campaign.log import Figures, Log
@@ -114,7 +114,7 @@ class Campaign:
         await asyncio.gather(
             *(_until(stopping, teller.tell) for teller in tellers),
             _until(stopping, treasurer.work),
-            *self._others(tree, stopping),
+            *self._others(tree, log, stopping),
         )
         await http.close()
         await sql.close()
@@ -127,9 +127,9 @@ class Campaign:
     def _random(self, name: str) -> random.Random:
         return random.Random(f"{self.options.seed}.{name}")
 
-    def _others(self, tree: Tree, stopping: asyncio.Event) -> Iterator[Awaitable[None]]:
+    def _others(self, tree: Tree, log: Log, stopping: asyncio.Event) -> Iterator[Awaitable[None]]:
         rng = self._random(f"{tree.number}.faults")
-        yield Watcher(self.stage, self.figures, tree, rng).watch(stopping)
+        yield Watcher(self.stage, log, tree, rng).watch(stopping)
         if self.options.pause_seconds:
             self.stage.foul()
             yield Adversary(self.stage, self.figures, tree, rng, self.options.pause_seconds).rage(
@@ -144,6 +144,7 @@ class Campaign:
 
     async def _check(self, tree: Tree, log: Log) -> None:
         async with self._session() as session:
+            await sweep.look_at_what_time_did(session, log)
             await recount.recount_windows(session, log, tree)
             await recount.send_all_again(session, log)
             await recount.recount_windows(session, log, tree)

@@ -56,6 +56,10 @@ class Log:
     reserved: Counter[Window] = field(default_factory=Counter)
     excused: Counter[Window] = field(default_factory=Counter)
     """What may be above the limit because somebody decided so, from when it was first sent."""
+    abandoned: dict[tuple[str, str], str] = field(default_factory=dict)
+    """What state time alone brings a reservation to: (account, id) of those that nobody ends."""
+    lapses_until: float = 0.0
+    """When the last lease that was noted lapses."""
     denied: Counter[Window] = field(default_factory=Counter)
     histories: defaultdict[Window, list[Op]] = field(default_factory=lambda: defaultdict(list))
     once: Once = field(default_factory=Once)

@@ -19,6 +19,8 @@ SUMMARY = (
     "histories undecided",
     "windows recounted",
     "looks at windows",
+    "left to time",
+    "settled late",
 )
 VERDICTS = ("mismatches", "lost", "over-admissions", "not linearizable", "deadlocks")
 

@@ -3,6 +3,7 @@
 import time
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import inf
 
 from tests.e2e.campaign.client import Client
 from tests.e2e.campaign.log import Json, Log, Times
@@ -12,7 +13,10 @@ from tests.e2e.campaign.tree import Tree, Window, amounts_of
 __all__ = ["TTL_SECONDS", "Hold", "Spender"]
 
 TTL_SECONDS = 86400
-"""Nothing expires during a campaign: the recount knows no clock."""
+"""What does not lapse on purpose lives as long as any campaign."""
+
+SLACK_SECONDS = 0.01
+"""Between one clock and the other."""
 
 BOOT = time.time() - time.monotonic()
 
@@ -25,6 +29,8 @@ class Hold:
     authorized: bool = False
     amounts: dict[str, int] = field(default_factory=dict)
     """What is held, by unit: worked out here, not taken from the answer."""
+    expires_at: float = 0.0
+    lapsed: bool = False
 
     @property
     def name(self) -> Json:
@@ -62,6 +68,7 @@ class Spender:
         if hold.authorized:
             chosen = answer["chosen_alternative"]
             hold.amounts = amounts_of(body if chosen is None else body["alternatives"][chosen])
+            hold.expires_at = _instant(answer["expires_at"]) if call == "reserve" else inf
             if first:
                 self._admitted(call, hold, answer, times)
         elif first:
@@ -74,11 +81,14 @@ class Spender:
         told = {window: line["amount"] for window, line in lines.items()}
         self.log.expect(told == wanted, f"{hold.body} should hold {wanted}: {answer}")
         counter = {"settled": 0, "reserved": 0}
+        decided_at = (
+            hold.expires_at - hold.body.get("ttl_seconds", 0) if call == "reserve" else None
+        )
         for window, amount in wanted.items():
             moved = {**counter, "settled" if call == "charge" else "reserved": amount}
             left = lines.get(window, {}).get("available")
             self.log.move(
-                window, times, **moved, fits=amount, left=left, name=call, hint=_decided_at(answer)
+                window, times, **moved, fits=amount, left=left, name=call, hint=decided_at
             )
 
     def _denied(self, answer: Json, times: Times) -> None:
@@ -104,6 +114,12 @@ class Spender:
         spends = "amounts" in body or "usage" in body
         actual = self.tree.windows(account, amounts_of(body)) if spends else {}
         lines = {(line["scope"], line["unit"]): line for line in said[1]["lines"]}
+        if said[1].get("late"):
+            self.log.expect(times.answered > hold.expires_at - SLACK_SECONDS, f"early: {said}")
+            self.lapse(hold)
+            self.log.figures.counts["settled late"] += 1
+        else:
+            self.log.expect(times.invoked < hold.expires_at + SLACK_SECONDS, f"not late: {said}")
         self.log.expect(
             {w: line["amount"] for w, line in lines.items()} == (actual or held),
             f"{call} {body} should move {actual or held}: {said}",
@@ -114,12 +130,36 @@ class Spender:
                 window,
                 times,
                 settled=actual.get(window, 0),
-                reserved=-amount,
+                reserved=0 if hold.lapsed and self.tree.is_lease(window) else -amount,
                 left=left,
                 name=call,
                 hint=_instant(said[1].get("settled_at") or said[1]["released_at"]),
             )
         hold.amounts = {}
+
+    def lapse(self, hold: Hold) -> None:
+        """What it held of leases came back at the very instant, whoever wrote that down and when."""
+        hold.lapsed = True
+        end = hold.expires_at
+        self.log.lapses_until = max(self.log.lapses_until, end)
+        at = Times(end - SLACK_SECONDS, end + SLACK_SECONDS)
+        for window, amount in self.tree.windows(hold.body["account_id"], hold.amounts).items():
+            if self.tree.is_lease(window):
+                self.log.move(window, at, settled=0, reserved=-amount, name="lapse", hint=end)
+
+    def abandon(self, hold: Hold) -> None:
+        """Nobody will ever end it: time does."""
+        state = "unknown" if self.tree.plan(hold.body["account_id"]) == "keeper" else "lapsed"
+        self.log.abandoned[hold.body["account_id"], hold.body["request_id"]] = state
+        self.lapse(hold)
+
+    async def end_late(self, hold: Hold, usage: Json) -> None:
+        """Settle what may have lapsed: what was spent is counted, above any limit."""
+        above = self.tree.windows(hold.body["account_id"], amounts_of(usage))
+        self.log.excused.update(above)
+        await self.end("settle", hold, usage)
+        if not hold.lapsed:
+            self.log.excused.subtract(above)
 
     async def refused(self, call: str, body: Json, status: int) -> Json:
         """A call that the ledger must refuse with that status; it moves nothing."""
@@ -148,12 +188,6 @@ class Spender:
             self.log.expect(False, f"{body} was answered {said}")
         elif self.log.acknowledge(("adjust", account, key), body, said, times):
             self.log.move(window, times, settled=amount, reserved=0, name="adjust")
-
-
-def _decided_at(answer: Json) -> float | None:
-    """When a reservation was made, by PostgreSQL's clock; a charge does not say."""
-    end = answer.get("expires_at")
-    return _instant(end) - TTL_SECONDS if end else None
 
 
 def _instant(text: str) -> float:

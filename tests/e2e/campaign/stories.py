@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import time
 from dataclasses import dataclass
 
 from tests.e2e.campaign.log import Json
@@ -33,6 +34,8 @@ class Storyteller:
             await self.together()
         elif plot < 26:
             await self.unheard_of()
+        elif plot < 34:
+            await self.expiring()
         else:
             await self.reserved()
 
@@ -93,6 +96,18 @@ class Storyteller:
         usage = {"amounts": {"usd_nano": 1, "tokens": 1}}
         name = {"request_id": body["request_id"], "account_id": body["account_id"]}
         await self.spender.refused("settle", {**name, **usage}, 404)
+
+    async def expiring(self) -> None:
+        """A hold of a moment: left to time, or ended about when it ends by itself."""
+        ttl = 1 + self.random.randrange(3)
+        hold = await self.spender.reserve({**self.asks(), "ttl_seconds": ttl})
+        if not hold.authorized:
+            return
+        if self.chance(70):
+            self.spender.abandon(hold)
+            return
+        await asyncio.sleep(hold.expires_at - time.monotonic() + self.random.gauss(0.1, 0.2))
+        await self.spender.end_late(hold, self._usage_of(hold))
 
     async def reserved(self) -> None:
         hold = await self._once_or_more({**self.asks(), "ttl_seconds": TTL_SECONDS})

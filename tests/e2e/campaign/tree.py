@@ -12,7 +12,10 @@ __all__ = ["LIMITS", "Tree", "Window", "amounts_of", "prepare_plans"]
 Window = tuple[str, str]
 """(the account that owns it, unit)"""
 
-TEAMS, USERS_OF_A_TEAM = 4, 5
+TEAMS, USERS_OF_A_TEAM, KEEPERS_OF_A_TEAM = 4, 5, 2
+
+OF_A_USER = 2
+"""Dots in its name."""
 
 USD, TOKENS = 1_000_000, 1_000
 """What a request asks for on the average."""
@@ -42,6 +45,17 @@ class Tree:
     def users(self) -> list[str]:
         return [f"{team}.user-{n}" for team in self.teams for n in range(USERS_OF_A_TEAM)]
 
+    @staticmethod
+    def plan(user: str) -> str:
+        """Whether its own windows keep what has expired. Those above it give it back."""
+        return "keeper" if int(user[-1]) < KEEPERS_OF_A_TEAM else "user"
+
+    @classmethod
+    def is_lease(cls, window: Window) -> bool:
+        """Whether what is held on it lapses."""
+        owner, _ = window
+        return owner.count(".") < OF_A_USER or cls.plan(owner) == "user"
+
     def windows(self, user: str, amounts: dict[str, int]) -> dict[Window, int]:
         """What a user's amounts are on each window that counts them."""
         found = {}
@@ -61,19 +75,28 @@ class Tree:
         for team in self.teams:
             await session.put_account(team, plan_id="team", parent_id=self.root)
         for user in self.users:
-            await session.put_account(user, plan_id="user", parent_id=user.rpartition(".")[0])
+            await session.put_account(
+                user, plan_id=self.plan(user), parent_id=user.rpartition(".")[0]
+            )
 
 
 async def prepare_plans(session: Session) -> None:
     """Once for all rounds: the plans, and what `MODEL` costs."""
-    for plan, limits in LIMITS.items():
-        await session.put_plan(plan, *(_budget(unit, limit) for unit, limit in limits.items()))
+    for kind, limits in LIMITS.items():
+        await _put_plan(session, kind, limits, "release")
+    await _put_plan(session, "keeper", LIMITS["user"], "keep")
     table = await session.call("publish_price_table", body={"model": MODEL, "rates": CHAT})
     assert "price_table_id" in table, table
 
 
-def _budget(unit: str, limit: int) -> Json:
+async def _put_plan(session: Session, plan: str, limits: dict[str, int], on_expiry: str) -> None:
+    budgets = (_budget(unit, limit, on_expiry) for unit, limit in limits.items())
+    await session.put_plan(plan, *budgets)
+
+
+def _budget(unit: str, limit: int, on_expiry: str) -> Json:
     return {
+        "on_expiry": on_expiry,
         "name": unit.replace("_", "-"),
         "unit": unit,
         "window": {"kind": "lifetime"},

@@ -290,3 +290,11 @@ async def test_an_auditor_reads_the_views_and_writes_nothing(ledger):
     assert await rows("select kind, unit, amount, labels ->> 'team' from preauth_api.spend") == [("settlement", "tokens", 30, "x")]  # fmt: skip
     with pytest.raises(Exception, match="permission denied"):
         await auditor.connection.execute("select from preauth.reservation")
+
+
+@pytest.mark.parametrize("call", ["audit_adjustments", "audit_changes"])
+@pytest.mark.parametrize(("field", "value"), [("max_count", 501), ("cursor", "x")])
+async def test_a_page_that_makes_no_sense_is_refused(ledger, call, field, value):
+    problem = await ledger.call(call, **{field: value})
+    assert_problem(problem, 400, "malformed")
+    assert problem["errors"][0]["path"] == field

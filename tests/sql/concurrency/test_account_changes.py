@@ -190,12 +190,14 @@ async def plans(ledger):
     return ledger
 
 
-async def while_switching(ledger, call):
-    """What a call answers that begins while ann's change to pro is not committed yet."""
+async def while_switching(ledger, call, plan="pro", *budgets):
+    """What a call answers that begins while ann's change is not committed yet, nor its plan."""
     changing, calling = await ledger.sessions(2)
     change = changing.connection.transaction()
     await change.start()
-    await changing.call("switch_plan", account_id="ann", body={"plan_id": "pro"})
+    if budgets:
+        await changing.put_plan(plan, *budgets)
+    await changing.call("switch_plan", account_id="ann", body={"plan_id": plan})
     waiting = asyncio.create_task(call(calling))
     await until(lambda: waits(ledger, calling), "the call waits for the change")
     await change.commit()
@@ -222,6 +224,18 @@ async def test_a_settlement_that_waited_for_a_switch_lands_in_the_window_that_go
     assert await plans.figures("ann") == Figures(800, 0, 4200)
 
 
+@pytest.mark.parametrize("call", ["settle", "release"])
+async def test_a_call_that_waited_for_a_plan_made_meanwhile_ends_its_hold_there(plans, call):
+    """It began before the plan's budgets were there, and meets a window that is theirs by now."""
+    await plans.reserve("r1", "ann", tokens(900))
+    given = (tokens(800),) if call == "settle" else ()
+    new = budget("cap", 7000, window=LIFETIME)
+    reply = await while_switching(plans, lambda s: getattr(s, call)("r1", *given), "new", new)
+    settled = 800 if call == "settle" else 0
+    assert (reply["lines"][0]["budget"], reply["lines"][0]["available"]) == ("cap", 7000 - settled)
+    assert await plans.figures("ann") == Figures(settled, 0, 7000 - settled)
+
+
 async def test_a_switch_that_waited_for_a_reserve_takes_its_hold_along(plans):
     reserving, changing = await plans.sessions(2)
     reserve = reserving.connection.transaction()
@@ -233,6 +247,22 @@ async def test_a_switch_that_waited_for_a_reserve_takes_its_hold_along(plans):
     await reserve.commit()
     await waiting
     assert await plans.figures("ann") == Figures(0, 900, 4100)
+
+
+async def test_a_change_that_waits_for_another_has_locked_nothing_yet(plans):
+    """Of what it will lock, or two of them could wait for each other in a ring."""
+    await plans.put_account("bob", plan_id="free")
+    first, second = await plans.sessions(2)
+    change = first.connection.transaction()
+    await change.start()
+    await first.put_budget("ann", "own", budget(limit=5))
+    waiting = asyncio.create_task(second.put_budget("bob", "own", budget(limit=5)))
+    await until(lambda: waits(plans, second), "the second change waits for the first")
+    await plans.connection.execute(
+        "select from preauth.account where account_id = 'bob' for no key update nowait"
+    )
+    await change.commit()
+    assert (await waiting)["limit_amount"] == 5
 
 
 async def test_a_raise_that_is_put_while_the_one_before_ends_is_the_only_one(plans, clock):

@@ -88,3 +88,10 @@ async def test_a_hash_of_another_key_is_refused_and_nothing_is_written(ledger, c
     assert_problem(reply, 400, "malformed")
     assert reply["errors"] == [{"path": "key_hash", "message": "is of another key"}]
     assert await ledger.contents() == before
+
+
+async def test_a_key_for_the_subtree_of_an_account_that_is_not_there_is_refused(ledger, clock):
+    before = await ledger.contents()
+    reply = await create(ledger, account_id="nobody")
+    assert_problem(reply, 422, "reference_unknown")
+    assert await ledger.contents() == before

@@ -255,6 +255,7 @@ BAD = {
     "tiers out of order": ({"rates": None, "tiers": [tier(0), tier(9), tier(5)]}, "tiers.2.above_input_tokens"),
     "a tier with fewer dimensions": ({"rates": None, "tiers": [tier(0), tier(9, rates(input_tokens="1"))]}, "tiers.1.rates"),
     "a tier without rates": ({"rates": None, "tiers": [{"above_input_tokens": 0}]}, "tiers.0.rates"),
+    "a tier above a fraction": ({"rates": None, "tiers": [tier(0), tier(0.5)]}, "tiers.1.above_input_tokens"),
     "no tier": ({"rates": None, "tiers": []}, "tiers"),
     "17 tiers": ({"rates": None, "tiers": [tier(n) for n in range(17)]}, "tiers"),
     "a tier as a number": ({"rates": None, "tiers": [7]}, "tiers.0"),

@@ -163,3 +163,16 @@ async def test_an_account_without_an_id_is_malformed(ledger, clock):
     reply = await ledger.call("put_account", account_id=None, body={})
     assert_problem(reply, 400, "malformed")
     assert reply["errors"] == [{"path": "account_id", "message": "must be a string"}]
+
+
+async def test_a_tree_is_no_more_than_sixteen_deep_however_it_grows(ledger, clock):
+    await ledger.put_account("d1")
+    for depth in range(2, 17):
+        reply = await ledger.put_account(f"d{depth}", parent_id=f"d{depth - 1}")
+        assert len(reply["path"]) == depth
+    await ledger.put_account("top")
+    before = await ledger.contents()
+    for account_id, parent_id in (("d17", "d16"), ("d1", "top"), ("top", "d16")):
+        reply = await ledger.put_account(account_id, parent_id=parent_id)
+        assert_problem(reply, 422, "account_too_deep")
+    assert await ledger.contents() == before

@@ -136,3 +136,17 @@ async def test_malformed_budgets_are_refused_and_nothing_is_written(spent):
     ):
         assert_problem(await spent.put_budget("ann", name, body), 400, "malformed")
     assert await spent.contents() == before
+
+
+@pytest.mark.parametrize("body", [7, [], "text", None], ids=repr)
+async def test_a_body_that_is_no_object_is_malformed_and_changes_nothing(spent, body):
+    before = await spent.contents()
+    assert_problem(await spent.put_budget("ann", "cap", body), 400, "malformed")
+    assert await spent.contents() == before
+
+
+async def test_a_budget_is_shown_with_its_defaults_before_it_is_put(ledger, clock):
+    shown = await ledger.call("preview_budget", body=budget("cap", 700, window=DAY))
+    await ledger.put_account("ann")
+    assert await ledger.put_budget("ann", "cap", budget(limit=700, window=DAY)) == shown
+    assert_problem(await ledger.call("preview_budget", body={"unit": "tokens"}), 400, "malformed")

@@ -65,3 +65,14 @@ async def test_nor_does_a_shared_one_that_leaves_less_than_the_own(ledger, clock
     await ledger.reserve("r1", "ann", usd(99 * CENT))
     reply = await ask(ledger, "r2", "child", {"input_tokens": 0, "output_tokens": 900})
     assert_denied(reply, "budget_exhausted", scope="child", affordable=None)
+
+
+async def test_of_a_free_output_any_fits_where_the_input_does(ledger, clock):
+    await ledger.grant("ann", 9000, unit="usd_nano")
+    await publish(ledger, rates=rates(input_tokens="1", output_tokens="0", reasoning_tokens="2"))
+    dear = {"input_tokens": 5, "output_tokens": 700, "reasoning_tokens": 3}
+    reply = await ask(ledger, "r1", "ann", dear)
+    # 5 of input leave 4000 for reasoning; no output makes 3 of reasoning fit beside them
+    assert_denied(reply, "exceeds_limit", affordable={"reasoning_tokens": 2})
+    reply = await ask(ledger, "r2", "ann", {"input_tokens": 10, "output_tokens": 7})
+    assert_denied(reply, "exceeds_limit", affordable=None)

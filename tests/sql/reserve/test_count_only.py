@@ -69,3 +69,13 @@ async def test_a_plan_refuses_unless_it_says_so(ledger, clock):
 async def test_anything_else_is_malformed(ledger, clock):
     reply = await ledger.put_plan("p", budget("tokens", 5), unpriced="ignore")
     assert_problem(reply, 400, "malformed")
+
+
+async def test_a_price_that_is_missing_matters_to_nobody_where_no_budget_counts_money(
+    ledger, clock
+):
+    """Though another unit is not told either: a soft budget without its unit is left out."""
+    counts = budget("tokens", 2000), budget("credits", 9, "credits", enforcement="soft")
+    await plan(ledger, *counts)
+    reply = await ask(ledger, "r1", "ann", BOUNDS, model="other")
+    assert [line["unit"] for line in reply["lines"]] == ["tokens"]

@@ -119,6 +119,18 @@ async def test_a_raised_limit_next_window_is_what_a_retry_will_meet(ledger, cloc
     await assert_fits_exactly_then(ledger, clock, denial, 50)
 
 
+async def test_with_alternatives_too_what_fits_the_next_window_is_exhausted_now(ledger, clock):
+    await ledger.grant("ann", 100, window=DAY)
+    await ledger.charge("c1", "ann", tokens(1))
+    await ledger.grant("ann", 500, window=DAY, apply="next_window")
+    denial = await ledger.reserve(
+        "r1", "ann", tokens(400), alternatives=[{"amounts": tokens(300)}, {"amounts": tokens(900)}]
+    )
+    assert_denied(denial, "budget_exhausted", retry_after_ms=12 * 3600 * 1000)
+    never = await ledger.reserve("r2", "ann", tokens(700), alternatives=[{"amounts": tokens(600)}])
+    assert_denied(never, "exceeds_limit", retry_after_ms=None)
+
+
 async def test_the_wait_is_exact_where_more_than_256_leases_have_to_lapse(ledger, clock):
     await ledger.grant("ann", 600, on_expiry="release")
     for n in range(3):

@@ -41,3 +41,17 @@ async def test_nor_is_a_batch_that_fits_item_by_item_only(deluded):
 async def test_what_fits_is_held_to_the_last_unit(deluded):
     await deluded.reserve("r", "ann", tokens(1000))
     assert (await deluded.figures("ann")).available == 0
+
+
+async def test_a_window_that_cannot_be_made_is_a_fault_and_no_authorization(ledger):
+    """However often a reserve looks again: an answer without the window would hold nothing."""
+    await ledger.grant("ann", limit=1000)
+    await ledger.connection.execute(
+        "create or replace function preauth._open_windows(account_ids text[], models text[], at timestamptz)"
+        " returns bigint[] language sql as 'select array[]::bigint[]'"
+    )
+    before = await ledger.contents()
+    with pytest.raises(asyncpg.PostgresError) as caught:
+        await ledger.reserve("r", "ann", tokens(1))
+    assert caught.value.sqlstate == "PA002"
+    assert await ledger.contents() == before

@@ -57,3 +57,17 @@ async def test_unknown_with_amounts_is_malformed_and_so_is_nothing_without_amoun
         assert_problem(reply, 400, "malformed")
         assert any("amounts" in e["path"] for e in reply["errors"])
     assert await ledger.contents() == before
+
+
+async def test_a_lease_that_somebody_gave_back_meanwhile_is_not_kept(ledger, clock):
+    """Who decides a moment later, after its end, may have it before a call that began in time."""
+    await ledger.grant("ann", on_expiry="release")
+    await ledger.reserve("r1", "ann", tokens(400), ttl_seconds=5)
+    await ledger.connection.execute(
+        "select preauth._give_back(w.window_id, preauth._now() + '5 s') from preauth.budget_window as w"
+    )
+    reply = await ledger.settle("r1", outcome="unknown")
+    assert_problem(reply, 409, "hold_lapsed")
+    clock.advance(seconds=5)
+    assert (await ledger.reservation("r1"))["state"] == "lapsed"
+    assert await ledger.figures("ann") == Figures(0, 0, 1000)

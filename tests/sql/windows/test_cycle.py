@@ -109,3 +109,13 @@ async def test_the_retry_and_the_reset_of_a_spent_cycle_are_its_end(ledger, cloc
     assert denial["retry_after_ms"] == 24 * 3600 * 1000
     assert at(denial["resets_at"]) == at("2027-02-28T00:00:00Z")
     assert denial["window"] == "cycle:2027-01-31"
+
+
+async def test_a_cycle_that_begins_where_midnight_comes_twice_begins_at_the_first(ledger, clock):
+    """In St John's clocks went from 00:01 on 7 November 2010 back to 23:01 of the day before."""
+    await account(ledger, "2010-01-07", "America/St_Johns")
+    before, _, ends = await cycle_at(ledger, clock, "2010-11-07T02:29:59Z")
+    assert (before, ends) == ("cycle:2010-10-07", at("2010-11-07T02:30:00Z"))
+    for instant in ("2010-11-07T02:30:00Z", "2010-11-07T03:00:00Z", "2010-11-07T03:30:00Z"):
+        name, starts, _ = await cycle_at(ledger, clock, instant)
+        assert (name, starts) == ("cycle:2010-11-07", at("2010-11-07T02:30:00Z")), instant

@@ -1,10 +1,13 @@
 """What a window leaves is added to the next; with overspend, so is what was spent too much."""
 
+import asyncio
+
 import pytest
 
 from tests.support.checks import assert_denied
-from tests.support.money import DAY, MONTH, budget, fixed, tokens
+from tests.support.money import DAY, HOUR, MONTH, budget, fixed, tokens
 from tests.support.session import Figures
+from tests.support.waits import until
 
 
 async def grant(ledger, limit=100, most=150, window=MONTH, **rollover):
@@ -178,3 +181,56 @@ async def test_overspend_is_what_is_above_the_limit_after_a_raise_has_ended(ledg
     clock.set("2026-09-15T00:00:00Z")
     await spend(ledger, "c2", 1)
     assert await ledger.figures("ann") == Figures(41, 0, 59)
+
+
+async def test_an_unlimited_window_leaves_nothing_and_none_is_added_to_it(ledger, clock):
+    await grant(ledger, limit=None)
+    await spend(ledger, "c1", 70)
+    clock.set("2026-10-01T00:00:00Z")
+    await spend(ledger, "c2", 1)
+    assert (await ledger.window("ann"))["limit"] is None
+    body = budget(limit=100, window=MONTH, rollover={"max": 150}, apply="next_window")
+    assert (await ledger.put_budget("ann", "cap", body))["limit_amount"] == 100
+    clock.set("2026-11-01T00:00:00Z")
+    assert (await ledger.window("ann"))["limit"] == 100
+    await spend(ledger, "c3", 1)
+    assert (await ledger.window("ann"))["limit"] == 100
+
+
+async def test_where_more_than_a_thousand_windows_must_pass_the_end_of_that_one_is_told(
+    ledger, clock
+):
+    await grant(ledger, limit=1, most=5000, window=HOUR)
+    await spend(ledger, "c1", 1)
+    denial = await ledger.reserve("r1", "ann", tokens(3000))
+    # this hour, and a thousand after it
+    assert_denied(denial, "budget_exhausted", retry_after_ms=1001 * 3600 * 1000)
+
+
+async def test_a_denial_that_saw_its_window_end_counts_on_from_the_one_before(ledger, clock):
+    """The window that the call itself has made is gone with it: it leaves nothing to the next."""
+    await ledger.grant("org", 1000)
+    await ledger.put_account("ann", parent_id="org")
+    await grant(ledger, most=500, window=DAY)
+    await spend(ledger, "c1", 70)
+    clock.advance(days=1)
+    holding, asking = await ledger.sessions(2)
+    block = holding.connection.transaction()
+    await block.start()
+    await holding.connection.execute(
+        "select from preauth.budget_window where account_id = 'org' for update"
+    )
+    waiting = asyncio.create_task(asking.reserve("r1", "ann", tokens(200)))
+    await until(lambda: waits(ledger, asking), "the reserve waits for org's window")
+    clock.advance(days=1)
+    await block.rollback()
+    denial = await waiting
+    # 30 are left of Monday, all of Tuesday, in which nothing was spent, and Wednesday's own
+    assert_denied(denial, "budget_exhausted", available=130, retry_after_ms=1)
+    assert (await ledger.reserve("r2", "ann", tokens(230)))["decision"] == "authorized"
+    assert (await ledger.reserve("r3", "ann", tokens(1)))["decision"] == "denied"
+
+
+async def waits(ledger, session) -> bool:
+    blocked = "select 1 from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'"
+    return await ledger.connection.fetchval(blocked, session.pid) is not None
