@@ -69,12 +69,18 @@ class _Planner:
         at: Path = ("plans", plan_id)
         before = self._read("plan", plan_id=plan_id)
         has = {b["name"]: b for b in before["budgets"]} if before else {}
-        budgets = self._declared.plans[plan_id].budgets
-        wanted = self._budgets(budgets, (*at, "budgets"))
-        found = tuple(_of_budgets(_joined(at), has, wanted))
+        plan = self._declared.plans[plan_id]
+        wanted = self._budgets(plan.budgets, (*at, "budgets"))
+        found = [*_of_budgets(_joined(at), has, wanted)]
+        unpriced = was = before["unpriced"] if before else "refuse"
+        if "unpriced" in plan.model_fields_set:
+            unpriced = plan.unpriced or "refuse"
+        if unpriced != was:
+            found.append((f"{_joined(at)}.unpriced", was, unpriced))
         if found:
-            body = {"budgets": list(wanted.values()), **self._when, **self._why}
-            yield Change(at, found, "put_plan", {"plan_id": plan_id, "body": body})
+            said = {"budgets": list(wanted.values()), "unpriced": unpriced}
+            body = {**said, **self._when, **self._why}
+            yield Change(at, tuple(found), "put_plan", {"plan_id": plan_id, "body": body})
 
     def _account(self, account_id: str) -> Iterator[Change]:
         at: Path = ("accounts", account_id)
@@ -132,7 +138,7 @@ class _Planner:
     ) -> Iterator[Change]:
         wanted = self._budgets(budgets, (*at, "budgets"))
         places = {budget.name: place for place, budget in enumerate(budgets)}
-        for name in [*wanted, *(set(has) - set(wanted))]:
+        for name in [*wanted, *(name for name in has if name not in wanted)]:
             before = {name: has[name]} if name in has else {}
             after = {name: wanted[name]} if name in wanted else {}
             found = tuple(_of_budgets(_joined(at), before, after))

@@ -1,6 +1,6 @@
 """What a file may say: the bodies of ``PUT /plans`` and ``PUT /accounts``, by their ids."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
@@ -23,6 +23,8 @@ class DeclaredPlan(Body):
     """All budgets of a plan."""
 
     budgets: list[DeclaredBudget]
+    unpriced: Literal["refuse", "count_only"] | None = None
+    """Stays as it is where it is left out; null is refuse."""
 
     @field_validator("budgets", mode="before")
     @classmethod

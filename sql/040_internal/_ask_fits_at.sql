@@ -7,6 +7,7 @@ as $$
 declare
   route preauth._route := routes[route_no];
   places integer[];
+  wanted bigint[];
   fits_at timestamptz;
 begin
   if preauth._may_turn(route) then
@@ -15,8 +16,9 @@ begin
   for option_no in 0 .. preauth._last_option(ask.body) loop
     route := routes[route_no + option_no];
     places := preauth._places(route, slot_ids, ask.call);
-    fits_at := least(fits_at, preauth._fits_at(
-      places, preauth._wanted(route, places, preauth._asked_amounts(ask.body, option_no, quotes, first_quote)), slots, reserved, lapses, at));
+    wanted := preauth._wanted(route, places, preauth._asked_amounts(ask.body, option_no, quotes, first_quote));
+    continue when not preauth._is_counted(route, wanted);
+    fits_at := least(fits_at, preauth._fits_at(places, wanted, slots, reserved, lapses, at));
   end loop;
   return fits_at;
 end

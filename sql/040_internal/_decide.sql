@@ -46,7 +46,7 @@ begin
           amounts := preauth._asked_amounts(ask.body, option_no, quotes, quote_of[n]);
         end if;
         wanted := preauth._wanted(route, places, amounts);
-        if enforced and (wanted = '{}' or array_position(wanted, null) is not null) then
+        if enforced and (('open_holds' = all (route.units)) is not false or array_position(wanted, null) is not null) then
           ruling := preauth._untold_ruling(ruling, route, wanted, quotes[quote_of[n] + option_no].problems);
         end if;
       end if;

@@ -15,7 +15,7 @@ as $$
   ), refused as (
     select p.from_at, p.until_at from phase as p left join wanted as w on w.from_at = p.from_at
     group by p.from_at, p.until_at
-    having count(w.required) = 0 or bool_or(w.required is null and (w.budget).enforcement = 'hard')
+    having count(w.required) filter (where (w.budget).unit <> 'open_holds') = 0 or bool_or(w.required is null and (w.budget).enforcement = 'hard')
   ), turn as (
     select t.* from wanted as w
     cross join lateral preauth._foreseen_turns(

@@ -17,13 +17,15 @@ begin
     continue when not preauth._is_denial(rulings[n].verdict);
     fits_at := null;
     affordable := null;
-    if rulings[n].slot is not null then
+    if rulings[n].slot is not null or rulings[n].verdict = 'no_budget' then
       fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, made, at);
       if fits_at >= looked_until then
         lapses := preauth._lapses(slots, lines, expiries, at, 10000);
         looked_until := null;
         fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, made, at);
       end if;
+    end if;
+    if rulings[n].slot is not null then
       places := preauth._places(routes[route_of[n]], slot_ids, asks[n].call);
       wanted := preauth._wanted(routes[route_of[n]], places, preauth._asked_amounts(asks[n].body, 0, quotes, quote_of[n]));
       affordable := preauth._affordable(asks[n], quotes[quote_of[n]], slots[rulings[n].slot], places, wanted, slots, reserved);

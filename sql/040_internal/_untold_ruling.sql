@@ -6,7 +6,7 @@ declare
   problem jsonb;
 begin
   ruling.detail := preauth._missing_unit(route, wanted);
-  ruling.verdict := case when ruling.detail is not null then 'amount_missing' when num_nonnulls(variadic wanted) = 0 then 'no_budget' end;
+  ruling.verdict := case when ruling.detail is not null then 'amount_missing' when not preauth._is_counted(route, wanted) then 'no_budget' end;
   if problems <> '{}' then
     problem := preauth._quote_problem(problems, route, wanted, ruling.detail);
     ruling.verdict := coalesce(problem ->> 'code', ruling.verdict);

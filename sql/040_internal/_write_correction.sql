@@ -15,6 +15,7 @@ begin
     values (target.account_id, key, 'adjustment', target.window_id, jsonb_build_object(budget.unit, amount), at, coalesce(actor, preauth._caller()), request ->> 'reason');
   end if;
   select w.* into after from preauth.budget_window as w where w.window_id = target.window_id;
+  after.settled := preauth._settled_at(after, at);
   perform preauth._log_change(actor, 'window', target.account_id || '/' || budget.name || '/' || target.window_key,
     preauth._figures_json(target, budget, at), preauth._figures_json(after, budget, at), request ->> 'reason');
   reply := jsonb_build_object('account_id', target.account_id, 'budget', budget.name, 'unit', budget.unit, 'window', target.window_key, 'amount', amount,

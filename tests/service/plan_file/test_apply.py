@@ -95,6 +95,21 @@ async def test_a_dry_run_prints_what_is_then_done(run, ledger: Ledger) -> None:
     assert run("apply", FILE).stdout == told
 
 
+async def test_what_becomes_of_the_unpriced_is_said_too_and_stays_where_it_is_not(
+    applied, ledger: Ledger
+) -> None:
+    lenient = FILE.replace("  free:\n", "  free:\n    unpriced: count_only\n")
+    told = '~ plans.free.unpriced: "refuse" -> "count_only"\n'
+    assert applied("apply", lenient).stdout == told
+    assert applied("apply", lenient).stdout == ""
+    applied("apply", FILE.replace("limit_amount: 1000", "limit_amount: 950"))
+    assert (await ledger.call("plan", plan_id="free"))["unpriced"] == "count_only"
+    applied("apply", lenient.replace("count_only", "null"))
+    assert (await ledger.call("plan", plan_id="free"))["unpriced"] == "refuse"
+    strange = applied("validate", lenient.replace("count_only", "yes"))
+    assert "line 3: plans.free.unpriced: " in strange.stderr
+
+
 async def test_plans_change_for_the_next_window_if_asked(applied, ledger: Ledger, clock) -> None:
     await ledger.charge("c1", "ann", tokens(900))
     applied("apply", FILE.replace("plan_id: free", "plan_id: pro"), "--apply", "next_window")

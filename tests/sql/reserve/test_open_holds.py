@@ -1,7 +1,7 @@
 """``max_open_holds`` bounds concurrency in the same decision."""
 
 from tests.support.checks import assert_denied
-from tests.support.money import tokens
+from tests.support.money import budget, tokens
 
 
 async def grant(ledger, holds, **more):
@@ -55,3 +55,31 @@ async def test_a_denied_reserve_is_not_an_open_hold(ledger, clock):
     await grant(ledger, 1)
     assert_denied(await ledger.reserve("r1", "ann", tokens(1001)), "exceeds_limit")
     assert (await ledger.reserve("r2", "ann", tokens(1)))["decision"] == "authorized"
+
+
+async def test_a_bound_on_open_holds_alone_is_no_budget(ledger, clock):
+    await ledger.put_account("ann", max_open_holds=5)
+    assert_denied(await ledger.reserve("r1", "ann", tokens(1)), "no_budget", status=402)
+    assert_denied(await ledger.charge("c1", "ann", tokens(1)), "no_budget", status=402)
+
+
+async def test_nor_is_it_where_no_budget_counts_the_model(ledger, clock):
+    await ledger.put_account("org", max_open_holds=5)
+    await ledger.put_account("ann", parent_id="org", max_open_holds=5)
+    await ledger.put_budget("ann", "opus", budget(limit=1000, model="opus"))
+    assert_denied(await ledger.reserve("r1", "ann", tokens(1), model="haiku"), "no_budget")
+    assert (await ledger.reserve("r2", "ann", tokens(1), model="opus"))["decision"] == "authorized"
+
+
+async def test_nor_is_it_where_no_budget_that_is_left_is_told_its_unit(ledger, clock):
+    await grant(ledger, 5, unit="credits", enforcement="soft")
+    assert_denied(await ledger.reserve("r1", "ann", tokens(1)), "no_budget")
+    assert (await ledger.reserve("r2", "ann", {"credits": 1}))["decision"] == "authorized"
+
+
+async def test_an_alternative_that_no_budget_counts_is_not_waited_for(ledger, clock):
+    await ledger.put_account("ann", max_open_holds=5)
+    await ledger.put_budget("ann", "opus", budget(limit=10, model="opus"))
+    other = {"model": "haiku", "amounts": tokens(1)}
+    denial = await ledger.reserve("r1", "ann", tokens(11), model="opus", alternatives=[other])
+    assert_denied(denial, "exceeds_limit", status=402, retry_after_ms=None)

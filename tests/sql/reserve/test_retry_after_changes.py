@@ -83,6 +83,34 @@ async def test_a_plan_to_come_with_less_leaves_only_what_fits_before_it(ledger, 
     assert (await ledger.reserve("s", "ann", tokens(700)))["retry_after_ms"] is None
 
 
+async def test_a_plan_to_come_is_waited_for_where_no_budget_applies_yet(ledger, clock):
+    await ledger.put_plan("other", budget("calls", 100, unit="calls", enforcement="soft"))
+    await ledger.put_plan("free", budget("cap", 100, window=LIFETIME))
+    await ledger.put_account("ann", plan_id="other", max_open_holds=1)
+    body = {"plan_id": "free", "at": "2026-09-14T18:00:00Z"}
+    await ledger.call("switch_plan", account_id="ann", body=body)
+    denial = await ledger.reserve("r", "ann", tokens(50))
+    assert_denied(denial, "no_budget", status=429, retry_after_ms=6 * HOURS, budget=None)
+    await assert_fits_exactly_then(ledger, clock, denial, 50)
+
+
+async def test_a_bound_on_open_holds_to_come_is_no_hope(ledger, clock):
+    await ledger.put_plan("free", budget("cap", 100))
+    await ledger.put_plan("other", budget("calls", 100, unit="calls", enforcement="soft"))
+    await ledger.put_account("ann", plan_id="free", max_open_holds=1)
+    body = {"plan_id": "other", "at": "2026-09-14T18:00:00Z"}
+    await ledger.call("switch_plan", account_id="ann", body=body)
+    assert (await ledger.reserve("r", "ann", tokens(500)))["retry_after_ms"] is None
+
+
+async def test_an_alternative_is_waited_for_where_no_budget_counts_the_request(ledger, clock):
+    await ledger.grant("ann", 100, window=DAY, model="small")
+    await ledger.charge("c", "ann", tokens(90), model="small")
+    other = {"model": "small", "amounts": tokens(50)}
+    denial = await ledger.reserve("r", "ann", tokens(50), model="big", alternatives=[other])
+    assert_denied(denial, "no_budget", status=429, retry_after_ms=12 * HOURS)
+
+
 async def test_a_plan_to_come_without_any_budget_that_applies_is_no_hope(ledger, clock):
     await ledger.put_plan("free", budget("cap", 100, window=LIFETIME))
     await ledger.put_plan("other", budget("calls", 100, unit="calls", window=LIFETIME))

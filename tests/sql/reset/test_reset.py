@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.checks import assert_problem, assert_same
-from tests.support.money import MONTH, tokens
+from tests.support.money import MONTH, rolling, tokens
 from tests.support.session import Figures
 
 
@@ -44,6 +44,16 @@ async def test_where_nothing_is_settled_nothing_moves(spent):
     moved = await spent.movements()
     assert (await reset(spent))["amount"] == 0
     assert await spent.movements() == moved
+
+
+async def test_where_all_has_aged_out_of_a_rolling_window_it_says_so(ledger, clock):
+    await ledger.grant("ann", 1000, window=rolling(60, 6))
+    await ledger.charge("c1", "ann", tokens(600))
+    clock.advance(seconds=70)
+    reply = await reset(ledger)
+    assert (reply["amount"], reply["settled"], reply["available"]) == (0, 0, 1000)
+    assert await ledger.figures("ann") == Figures(0, 0, 1000)
+    assert await ledger.count("change_log", "subject = 'window'") == 0
 
 
 async def test_what_was_given_back_too_much_is_taken_back(spent):
