@@ -1,6 +1,7 @@
 create function preauth._is_sound_event(kind text, window_id bigint) returns boolean
 language plpgsql
 immutable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return kind in ('settlement', 'charge', 'late_charge', 'recorded_exception', 'adjustment', 'limit_changed')

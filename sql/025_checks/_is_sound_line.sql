@@ -1,6 +1,7 @@
 create function preauth._is_sound_line(state text, amount bigint, lapses_at timestamptz, settled_amount bigint) returns boolean
 language plpgsql
 immutable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return state in ('held', 'settled', 'released', 'lapsed')

@@ -1,6 +1,7 @@
 create function preauth._is_sound_reservation(call text, state text, has_denial boolean, has_closure boolean) returns boolean
 language plpgsql
 immutable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return call in ('reserve', 'charge')

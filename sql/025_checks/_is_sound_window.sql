@@ -3,6 +3,7 @@ create function preauth._is_sound_window(
 returns boolean
 language plpgsql
 immutable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return starts_at < ends_at
