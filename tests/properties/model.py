@@ -164,13 +164,11 @@ class Account:
         if policy["kind"] == "fixed":
             return Period(at, at, at + timedelta(seconds=policy["seconds"]))
         period = period_at(policy, self.anchor, self.zone, at)
+        starts_at = period.starts_at
         before = [w.period for w in budget.windows if w.period and w.period.starts_at <= at]
-        if before and before[-1].ends_at > period.starts_at:
-            after = before[-1]
-            if after.nominal == period.nominal:
-                period = period_at(policy, self.anchor, self.zone, period.ends_at)
-            period = period._replace(starts_at=after.ends_at)
-        return period
+        while any(p.nominal == period.nominal for p in before):  # none is given twice
+            period = period_at(policy, self.anchor, self.zone, period.ends_at)
+        return period._replace(starts_at=max([starts_at, *(p.ends_at for p in before)]))
 
     def window(self, budget: Budget, at: datetime) -> Window:
         """The current window, made if need be."""

@@ -93,3 +93,17 @@ async def test_no_day_comes_twice_after_a_flight_across_the_date_line(ledger, cl
     keys = [w["window_key"] for w in found]
     assert len(set(keys)) == len(keys), keys
     assert all(w["ends_at"] <= n["starts_at"] for w, n in pairwise(found))
+
+
+async def test_an_hour_whose_name_comes_again_in_another_zone_is_joined_to_the_next(ledger, clock):
+    clock.set("2027-05-10T15:30:00Z")  # two in the morning of the 11th in Lord Howe
+    await ledger.put_plan("p", budget("h", 1000, window=calendar("hour")))
+    await ledger.put_account("ann", plan_id="p", time_zone="Australia/Lord_Howe")
+    await ledger.charge("there", "ann", tokens(900))
+    await ledger.put_account("ann", time_zone="UTC")
+    clock.set("2027-05-11T02:00:00Z")
+    await ledger.charge("here", "ann", tokens(900))
+    found = await windows(ledger)
+    assert [w["window_key"] for w in found] == ["2027-05-11T02", "2027-05-11T03"]
+    assert str(found[1]["starts_at"]) == "2027-05-11 02:00:00+00:00"
+    assert str(found[1]["ends_at"]) == "2027-05-11 04:00:00+00:00"
