@@ -231,6 +231,74 @@ create type preauth._rerating as (
 comment on type preauth._rerating is
   'A spend that a wrong price table priced last, in the unit of the table: what it cost by that, what it costs by the right one, or the code of why that cannot be told and the dimension that is the reason.';
 
+-- 025_checks/_is_sound_event.sql
+create function preauth._is_sound_event(kind text, window_id bigint) returns boolean
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return kind in ('settlement', 'charge', 'late_charge', 'recorded_exception', 'adjustment', 'limit_changed')
+    and (window_id is not null) = (kind in ('adjustment', 'limit_changed'));
+end
+$$;
+comment on function preauth._is_sound_event(text, bigint) is
+  'Whether a row of usage_event can be: its kind is known, and corrections and nothing else name a window.';
+
+-- 025_checks/_is_sound_line.sql
+create function preauth._is_sound_line(state text, amount bigint, lapses_at timestamptz, settled_amount bigint) returns boolean
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return state in ('held', 'settled', 'released', 'lapsed')
+    and amount between 0 and 9007199254740991
+    and (lapses_at is null or state = 'held')
+    and (settled_amount is not null) = (state = 'settled')
+    and (settled_amount is null or settled_amount between 0 and 9007199254740991);
+end
+$$;
+comment on function preauth._is_sound_line(text, bigint, timestamptz, bigint) is
+  'Whether a row of hold_line can be: its state is known, only what is held lapses, what is settled and nothing else says how much, and amounts are in their range.';
+
+-- 025_checks/_is_sound_reservation.sql
+create function preauth._is_sound_reservation(call text, state text, has_denial boolean, has_closure boolean) returns boolean
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return call in ('reserve', 'charge')
+    and state in ('authorized', 'cancellation_requested', 'unknown', 'overage_review', 'settled', 'released', 'lapsed', 'denied')
+    and has_denial = (state = 'denied')
+    and (has_closure or state <> 'settled');
+end
+$$;
+comment on function preauth._is_sound_reservation(text, text, boolean, boolean) is
+  'Whether a row of reservation can be: its call and its state are known, a denial and nothing else has figures that prove it, and what is settled says what was.';
+
+-- 025_checks/_is_sound_window.sql
+create function preauth._is_sound_window(
+  starts_at timestamptz, ends_at timestamptz, settled bigint, reserved bigint, limit_amount bigint, overdraft_amount bigint, alert_at bigint, slice_length interval, slice_count integer)
+returns boolean
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return starts_at < ends_at
+    and settled between -7000000000000000000 and 7000000000000000000
+    and reserved between 0 and 2000000000000000000
+    and (limit_amount is null or limit_amount between 0 and 9007199254740991)
+    and (overdraft_amount is null or overdraft_amount between 0 and 9007199254740991)
+    and (alert_at is null or alert_at > 0)
+    and (slice_length is null) = (slice_count is null);
+end
+$$;
+comment on function preauth._is_sound_window(timestamptz, timestamptz, bigint, bigint, bigint, bigint, bigint, interval, integer) is
+  'Whether a row of budget_window can be: it runs forward, its figures (in the budget''s unit) are in their ranges, and slices have both a length and a number.';
+
 -- 030_tables/000_alembic_version.sql
 -- Alembic makes it too, before the first revision: the two must be the same.
 create table if not exists preauth.alembic_version (
@@ -419,13 +487,8 @@ create table preauth.budget_window (
   constraint budget_window_pkey primary key (window_id, account_id),
   constraint budget_window_starts_once unique (account_id, budget_id, starts_at),
   constraint budget_window_ordinal_once unique (account_id, budget_id, ordinal),
-  constraint budget_window_runs_forward check (starts_at < ends_at),
-  constraint budget_window_reserved_range check (reserved between 0 and 2000000000000000000),
-  constraint budget_window_settled_range check (settled between -7000000000000000000 and 7000000000000000000),
-  constraint budget_window_limit_range check (limit_amount between 0 and 9007199254740991),
-  constraint budget_window_overdraft_range check (overdraft_amount between 0 and 9007199254740991),
-  constraint budget_window_slices_go_together check (num_nulls(slice_length, slice_count) in (0, 2)),
-  constraint budget_window_alert_range check (alert_at > 0)
+  constraint budget_window_sound check (preauth._is_sound_window(
+    starts_at, ends_at, settled, reserved, limit_amount, overdraft_amount, alert_at, slice_length, slice_count))
 ) with (fillfactor = 50);
 -- ends_at first: a decision looks windows up by account, budget and start, and must never be planned through this one.
 create index budget_window_current on preauth.budget_window (ends_at, budget_id);
@@ -504,11 +567,7 @@ create table preauth.reservation (
   price_table_ids bigint[],
   archived_at timestamptz,
   constraint reservation_pkey primary key (request_id, account_id),
-  constraint reservation_call_known check (call in ('reserve', 'charge')),
-  constraint reservation_state_known check (state in (
-    'authorized', 'cancellation_requested', 'unknown', 'overage_review', 'settled', 'released', 'lapsed', 'denied')),
-  constraint reservation_denial_is_denied check ((denial is not null) = (state = 'denied')),
-  constraint reservation_settled_says_what check (state <> 'settled' or closure is not null)
+  constraint reservation_sound check (preauth._is_sound_reservation(call, state, denial is not null, closure is not null))
 );
 -- A settlement moves its row: each index gets the same key once more. Folding such keys together costs more than the room it saves.
 create index reservation_due on preauth.reservation (expires_at) with (deduplicate_items = off) where state in ('authorized', 'cancellation_requested');
@@ -548,11 +607,7 @@ create table preauth.hold_line (
   lapses_at timestamptz,
   settled_amount bigint,
   constraint hold_line_pkey primary key (request_id, account_id, position),
-  constraint hold_line_amount_range check (amount between 0 and 9007199254740991),
-  constraint hold_line_state_known check (state in ('held', 'settled', 'released', 'lapsed')),
-  constraint hold_line_settled_says_how_much check ((settled_amount is not null) = (state = 'settled')),
-  constraint hold_line_settled_range check (settled_amount between 0 and 9007199254740991),
-  constraint hold_line_only_held_lapses check (lapses_at is null or state = 'held')
+  constraint hold_line_sound check (preauth._is_sound_line(state, amount, lapses_at, settled_amount))
 ) with (fillfactor = 80);
 create index hold_line_lease on preauth.hold_line (window_id, lapses_at) where lapses_at is not null;
 alter table preauth.hold_line enable row level security;
@@ -585,9 +640,7 @@ create table preauth.usage_event (
   cost jsonb,
   price_table_ids bigint[],
   constraint usage_event_pkey primary key (request_id, account_id, event_id),
-  constraint usage_event_kind_known check (kind in (
-    'settlement', 'charge', 'late_charge', 'recorded_exception', 'adjustment', 'limit_changed')),
-  constraint usage_event_window_of_adjustments check ((window_id is not null) = (kind in ('adjustment', 'limit_changed')))
+  constraint usage_event_sound check (preauth._is_sound_event(kind, window_id))
 );
 create index usage_event_window on preauth.usage_event (window_id) where window_id is not null;
 -- Rows lie in the order of time, for none is ever changed: a summary of each stretch finds them, and costs a settlement nothing.
@@ -832,6 +885,7 @@ comment on column preauth.outbox.delivered_at is 'When the receiver had it; null
 -- 040_internal/_account_conflicts.sql
 create function preauth._account_conflicts(account_id text, body jsonb) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   parent preauth.account;
@@ -862,6 +916,7 @@ comment on function preauth._account_conflicts(text, jsonb) is 'Why a well-forme
 -- 040_internal/_account_errors.sql
 create function preauth._account_errors(account_id text, body jsonb) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
     select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.field), '[]') from (
@@ -886,6 +941,7 @@ comment on function preauth._account_errors(text, jsonb) is 'What is wrong with 
 -- 040_internal/_account_json.sql
 create function preauth._account_json(account_id text) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_build_object('account_id', a.account_id, 'plan_id', a.plan_id, 'parent_id', a.parent_id, 'path', a.path, 'time_zone', a.time_zone,
     'cycle_anchor', a.cycle_anchor, 'status', a.status, 'max_open_holds', a.max_open_holds, 'created_at', preauth._time(a.created_at))
@@ -898,6 +954,7 @@ comment on function preauth._account_json(text) is 'An account as it is put and 
 -- 040_internal/_add_to_slices.sql
 create function preauth._add_to_slices(window_ids bigint[], amounts bigint[], at timestamptz) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into preauth.window_slice as s (window_id, account_id, ages_at, settled)
@@ -914,6 +971,7 @@ comment on function preauth._add_to_slices(bigint[], bigint[], timestamptz) is
 -- 040_internal/_adjustment_json.sql
 create function preauth._adjustment_json(e preauth.usage_event) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_build_object(
     'at', preauth._time(e.occurred_at), 'account_id', e.account_id, 'kind', e.kind, 'key', e.request_id,
@@ -936,6 +994,7 @@ comment on function preauth._adjustment_json(preauth.usage_event) is 'A correcti
 create function preauth._affordable(
   ask preauth._ask, quote preauth._quote, slot preauth._slot, places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[]) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   counts jsonb := preauth._option_counts(ask.body, 0);
@@ -962,6 +1021,7 @@ comment on function preauth._affordable(preauth._ask, preauth._quote, preauth._s
 -- 040_internal/_affordable_amount.sql
 create function preauth._affordable_amount(unit text, scope text, places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[]) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case when min(m.most) filter (where m.own) between 0 and min(m.most) then jsonb_build_object(_affordable_amount.unit, min(m.most) filter (where m.own)) end
   from (
@@ -983,6 +1043,7 @@ create function preauth._affordable_output(
   dimension text, counts jsonb, is_ceiling boolean, told jsonb, tariffs preauth._tariff[],
   scope text, places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[]) returns bigint
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case when min(m.most) filter (where m.own) between 0 and min(m.most) then least(min(m.most) filter (where m.own), (counts ->> dimension)::numeric)::bigint end
   from unnest(places, wanted) as p (place, wanted)
@@ -999,6 +1060,7 @@ comment on function preauth._affordable_output(text, jsonb, boolean, jsonb, prea
 -- 040_internal/_age.sql
 create function preauth._age(window_ids bigint[], at timestamptz) returns boolean
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   with aged as (
@@ -1017,32 +1079,44 @@ comment on function preauth._age(bigint[], timestamptz) is 'Takes the slices tha
 
 -- 040_internal/_ages_at.sql
 create function preauth._ages_at(at timestamptz, slice_length interval, slice_count integer) returns timestamptz
-language sql immutable
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
 as $$
-  select date_bin(slice_length, at, timestamptz '1970-01-01T00:00:00Z') + (slice_count + 1) * slice_length
+begin
+  return date_bin(slice_length, at, timestamptz '1970-01-01T00:00:00Z') + (slice_count + 1) * slice_length;
+end
 $$;
 comment on function preauth._ages_at(timestamptz, interval, integer) is
   'When what is spent at an instant has wholly aged out of a rolling window: a whole period after the end of its slice. Slices are counted from 1970.';
 
 -- 040_internal/_alert_body.sql
 create function preauth._alert_body(w preauth.budget_window, budget preauth.budget, threshold smallint, at timestamptz) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select jsonb_build_object('account_id', w.account_id, 'budget', budget.name, 'unit', budget.unit, 'model', budget.model, 'enforcement', budget.enforcement,
+begin
+  return jsonb_build_object('account_id', w.account_id, 'budget', budget.name, 'unit', budget.unit, 'model', budget.model, 'enforcement', budget.enforcement,
     'window', w.window_key, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at),
-    'threshold', threshold, 'limit', w.limit_amount, 'settled', w.settled, 'reserved', w.reserved, 'reached_at', preauth._time(at))
+    'threshold', threshold, 'limit', w.limit_amount, 'settled', w.settled, 'reserved', w.reserved, 'reached_at', preauth._time(at));
+end
 $$;
 comment on function preauth._alert_body(preauth.budget_window, preauth.budget, smallint, timestamptz) is 'The message that a threshold was reached, with the window''s figures just then, in the budget''s unit.';
 
 -- 040_internal/_alert_level.sql
 create function preauth._alert_level(limit_amount bigint, threshold smallint) returns bigint
-language sql immutable
-as $$ select greatest((limit_amount * threshold + 99) / 100, case when num_nulls(limit_amount, threshold) = 0 then 1 end) $$;
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return greatest((limit_amount * threshold + 99) / 100, case when num_nulls(limit_amount, threshold) = 0 then 1 end);
+end
+$$;
 comment on function preauth._alert_level(bigint, smallint) is 'The least settled amount that reaches a threshold, in percent of the limit; at least 1. null where there is no limit.';
 
 -- 040_internal/_alias_conflict.sql
 create function preauth._alias_conflict(body jsonb, name text, unit text, effective_from timestamptz) returns text
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select a.alias
   from (
@@ -1067,6 +1141,7 @@ comment on function preauth._alias_conflict(jsonb, text, text, timestamptz) is
 -- 040_internal/_aliases_errors.sql
 create function preauth._aliases_errors(path text, body jsonb) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   aliases jsonb := body -> 'aliases';
@@ -1090,6 +1165,7 @@ comment on function preauth._aliases_errors(text, jsonb) is 'What is wrong with 
 -- 040_internal/_alternative_errors.sql
 create function preauth._alternative_errors(path text, value jsonb) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   errors jsonb := '[]'::jsonb;
@@ -1117,6 +1193,7 @@ comment on function preauth._alternative_errors(text, jsonb) is 'What is wrong w
 -- 040_internal/_alternatives_errors.sql
 create function preauth._alternatives_errors(path text, value jsonb) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   errors jsonb := '[]'::jsonb;
@@ -1142,6 +1219,7 @@ comment on function preauth._alternatives_errors(text, jsonb) is 'What is wrong 
 -- 040_internal/_alternatives_presence_errors.sql
 create function preauth._alternatives_presence_errors(item jsonb) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(jsonb_agg(preauth._error('alternatives.' || a.place - 1 || '.amounts', 'is required, or max_usage') -> 0 order by a.place), '[]')
   from jsonb_array_elements(case when jsonb_typeof(item -> 'alternatives') = 'array' and item ->> 'max_usage' is null then item -> 'alternatives' else '[]' end)
@@ -1153,18 +1231,22 @@ comment on function preauth._alternatives_presence_errors(jsonb) is
 
 -- 040_internal/_amount_of.sql
 create function preauth._amount_of(amounts jsonb, unit text) returns bigint
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when amounts ? unit and unit <> 'open_holds' then (amounts ->> unit)::bigint
     when unit in ('requests', 'open_holds') then 1
-  end
+  end;
+end
 $$;
 comment on function preauth._amount_of(jsonb, text) is 'What {unit: amount} asks of a budget in a unit: one request and one open hold unless it says otherwise of requests; null when it cannot be told.';
 
 -- 040_internal/_amounts_errors.sql
 create function preauth._amounts_errors(path text, value jsonb) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if jsonb_typeof(value) <> 'object' then
@@ -1190,9 +1272,11 @@ comment on function preauth._amounts_errors(text, jsonb) is 'What is wrong with 
 
 -- 040_internal/_amounts_presence_errors.sql
 create function preauth._amounts_presence_errors(call text, item jsonb) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when call = 'reserve' then
       case when num_nonnulls(item ->> 'amounts', item ->> 'max_usage') = 0 then preauth._error('amounts', 'is required, or max_usage') else '[]' end
       || preauth._alternatives_presence_errors(item)
@@ -1211,13 +1295,15 @@ as $$
       case when item ->> 'amounts' is not null then preauth._error('amounts', 'is only for the action settle') else '[]' end
       || case when item ->> 'usage' is not null then preauth._error('usage', 'is only for the action settle') else '[]' end
     else '[]'
-  end
+  end;
+end
 $$;
 comment on function preauth._amounts_presence_errors(text, jsonb) is 'Whether amounts, max_usage or usage are there when the other fields ask for them; [] when all is well.';
 
 -- 040_internal/_answered.sql
 create function preauth._answered(body jsonb) returns jsonb
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if body ? 'type' and jsonb_typeof(body -> 'status') = 'number' then
@@ -1232,6 +1318,7 @@ comment on function preauth._answered(jsonb) is 'The answer of a read or of an a
 create function preauth._applicable_budgets(path text[], model text, at timestamptz)
 returns table (place bigint, scope text, depth integer, zone text, budget preauth.budget, counter_id bigint)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select
     row_number() over (order by b.step, (b.budget).model is null, (b.budget).unit = 'open_holds', (b.budget).name),
@@ -1246,6 +1333,7 @@ comment on function preauth._applicable_budgets(text[], text, timestamptz) is
 -- Documents first: what is deleted is in them. Checkpoints by window in the order of the locks.
 create function preauth._archive(chosen preauth.reservation[], before timestamptz, at timestamptz) returns table (place bigint, document text, cursor text)
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   documents text[] := array(select preauth._archive_document(r) from unnest(chosen) with ordinality as c (request_id, account_id)
@@ -1281,6 +1369,7 @@ comment on function preauth._archive(preauth.reservation[], timestamptz, timesta
 -- 040_internal/_archive_document.sql
 create function preauth._archive_document(r preauth.reservation) returns text
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_build_object(
     'reservation', to_jsonb(r),
@@ -1302,6 +1391,7 @@ comment on function preauth._archive_document(preauth.reservation) is 'A reserva
 -- 040_internal/_are_bounded.sql
 create function preauth._are_bounded(tariffs preauth._tariff[], usage jsonb, bounds jsonb) returns boolean
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   remaining jsonb := usage;
@@ -1327,6 +1417,7 @@ comment on function preauth._are_bounded(preauth._tariff[], jsonb, jsonb) is
 -- 040_internal/_are_made.sql
 create function preauth._are_made(routes preauth._route[]) returns boolean
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   for k in 1 .. cardinality(routes) loop
@@ -1341,44 +1432,54 @@ comment on function preauth._are_made(preauth._route[]) is 'Whether every route 
 
 -- 040_internal/_are_plain_amounts.sql
 create function preauth._are_plain_amounts(value jsonb) returns boolean
-language sql immutable
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
 as $$
-  select coalesce(
+begin
+  return coalesce(
     value::text ~ '^\{"[a-z][a-z0-9_]*": [0-9]+(, "[a-z][a-z0-9_]*": [0-9]+)*\}$'
     and (length(value::text) <= 38 or value::text !~ '[a-z0-9_]{33}' and value::text !~ '(,[^,]*){16}')
-    and not value @? '$.* ? (@ > 9007199254740991)', false)
+    and not value @? '$.* ? (@ > 9007199254740991)', false);
+end
 $$;
 comment on function preauth._are_plain_amounts(jsonb) is
   'Whether a JSON value is well-formed {unit: amount}. Short text has no unit of more than 32 characters and no 16 units, so that the dear patterns need not look.';
 
 -- 040_internal/_are_plain_bounds.sql
 create function preauth._are_plain_bounds(value jsonb) returns boolean
-language sql immutable
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
 as $$
-  select coalesce(
+begin
+  return coalesce(
     value::text ~ '^\{"[a-z][a-z0-9_]*": [0-9]+(, "[a-z][a-z0-9_]*": [0-9]+)*\}$'
     and value - array['prompt_tokens', 'completion_tokens', 'input_tokens', 'output_tokens', 'cached_input_tokens', 'reasoning_tokens',
       'cache_write_tokens', 'cache_write_1h_tokens', 'web_searches'] = '{}'
-    and not value @? '$.* ? (@ > 9007199254740991)', false)
+    and not value @? '$.* ? (@ > 9007199254740991)', false);
+end
 $$;
 comment on function preauth._are_plain_bounds(jsonb) is 'Whether a JSON value is well-formed {dimension: count} of the usual dimensions.';
 
 -- 040_internal/_are_plain_counts.sql
 create function preauth._are_plain_counts(call text, item jsonb) returns boolean
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select (item ->> 'amounts' is null or preauth._are_plain_amounts(item -> 'amounts'))
+begin
+  return (item ->> 'amounts' is null or preauth._are_plain_amounts(item -> 'amounts'))
     and case
       when item ->> 'usage' is null then call <> 'settle' and preauth._are_plain_bounds(item -> 'max_usage')
       else call <> 'reserve' and item ->> 'max_usage' is null and preauth._are_plain_bounds(item -> 'usage')
         and not item -> 'usage' ?| array['prompt_tokens', 'completion_tokens']
-    end
+    end;
+end
 $$;
 comment on function preauth._are_plain_counts(text, jsonb) is 'Whether the max_usage or usage of an item, and its amounts if it has any, are certainly well-formed and in place.';
 
 -- 040_internal/_are_plain_options.sql
 create function preauth._are_plain_options(call text, options jsonb) returns boolean
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if options - preauth._known_fields(call) <> '{}' or jsonb_strip_nulls(options - preauth._plain_fields(call)) <> '{}' then
@@ -1404,6 +1505,7 @@ comment on function preauth._are_plain_options(text, jsonb) is
 -- 040_internal/_are_thresholds.sql
 create function preauth._are_thresholds(value jsonb) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case when jsonb_typeof(value) = 'array' then (
     select count(*) <= 16 and count(distinct t.threshold) = count(*)
@@ -1416,6 +1518,7 @@ comment on function preauth._are_thresholds(jsonb) is 'Whether the value is a li
 -- 040_internal/_as_aged.sql
 create function preauth._as_aged(slots preauth._slot[], slot_ids bigint[]) returns preauth._slot[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   for k in 1 .. cardinality(slots) loop
@@ -1426,25 +1529,17 @@ end
 $$;
 comment on function preauth._as_aged(preauth._slot[], bigint[]) is 'Slots with what is settled on their windows after these were aged.';
 
--- 040_internal/_as_closed.sql
-create function preauth._as_closed(line preauth.hold_line, closing preauth._closing, tally preauth._tally, late boolean) returns preauth._closed
-language sql stable
-as $$
-  select row(line.request_id, line.account_id, line.position, line.window_id, tally.scope, tally.budget, tally.unit, tally.window_key,
-    closing.next_state, late, line.amount, closing.settled_amount,
-    tally.settled + tally.spent, tally.reserved - tally.freed - coalesce(tally.lapsed, 0), tally.limit_amount)::preauth._closed
-$$;
-comment on function preauth._as_closed(preauth.hold_line, preauth._closing, preauth._tally, boolean) is 'A line that is closed, its window''s figures being what its tally says.';
-
 -- 040_internal/_ask_fits_at.sql
 create function preauth._ask_fits_at(
   ask preauth._ask, quotes preauth._quote[], first_quote integer, routes preauth._route[], route_no integer, slots preauth._slot[], slot_ids bigint[],
   reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamptz) returns timestamptz
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   route preauth._route := routes[route_no];
   places integer[];
+  wanted bigint[];
   fits_at timestamptz;
 begin
   if preauth._may_turn(route) then
@@ -1453,8 +1548,9 @@ begin
   for option_no in 0 .. preauth._last_option(ask.body) loop
     route := routes[route_no + option_no];
     places := preauth._places(route, slot_ids, ask.call);
-    fits_at := least(fits_at, preauth._fits_at(
-      places, preauth._wanted(route, places, preauth._asked_amounts(ask.body, option_no, quotes, first_quote)), slots, reserved, lapses, at));
+    wanted := preauth._wanted(route, places, preauth._asked_amounts(ask.body, option_no, quotes, first_quote));
+    continue when not preauth._is_counted(route, wanted);
+    fits_at := least(fits_at, preauth._fits_at(places, wanted, slots, reserved, lapses, at));
   end loop;
   return fits_at;
 end
@@ -1467,6 +1563,7 @@ create function preauth._ask_foreseen_at(
   ask preauth._ask, quotes preauth._quote[], first_quote integer, path text[], slots preauth._slot[], slot_ids bigint[],
   reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamptz) returns timestamptz
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select min(preauth._option_foreseen_at(
     path, preauth._option_model(ask.body, o.option_no), preauth._asked_amounts(ask.body, o.option_no, quotes, first_quote), ask.call,
@@ -1479,6 +1576,7 @@ comment on function preauth._ask_foreseen_at(preauth._ask, preauth._quote[], int
 -- 040_internal/_asked_about.sql
 create function preauth._asked_about(request_id text, account_id text, out held preauth.reservation[], out problem jsonb)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   ask preauth._ask := row(1, 'reservation', request_id, account_id, '{}', null, null, false, false, null)::preauth._ask;
@@ -1499,14 +1597,20 @@ comment on function preauth._asked_about(text, text) is 'The one reservation tha
 
 -- 040_internal/_asked_amounts.sql
 create function preauth._asked_amounts(body jsonb, option_no integer, quotes preauth._quote[], first_quote integer) returns jsonb
-language sql stable
-as $$ select case when first_quote is null then preauth._option_amounts(body, option_no) else quotes[first_quote + option_no].amounts end $$;
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case when first_quote is null then preauth._option_amounts(body, option_no) else quotes[first_quote + option_no].amounts end;
+end
+$$;
 comment on function preauth._asked_amounts(jsonb, integer, preauth._quote[], integer) is 'What an option asks for, {unit: ceiling}: as quoted where the request is priced, else as it says.';
 
 -- 040_internal/_asks.sql
 -- A loop of simple expressions: what a query costs to begin, it costs in all for ten items.
 create function preauth._asks(call text, items jsonb, actors text[], within text[]) returns preauth._ask[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   asks preauth._ask[] := array[]::preauth._ask[];
@@ -1514,6 +1618,7 @@ declare
   errors jsonb;
   body jsonb;
   caller text;
+  defaults jsonb := case when call = 'reserve' then '{"ttl_seconds": 120}'::jsonb else '{}'::jsonb end;
 begin
   if jsonb_typeof(items) is distinct from 'array' or jsonb_array_length(items) not between 1 and 512 then
     perform preauth._raise('PA001', 'items must be a JSON array of 1 to 512 items');
@@ -1526,7 +1631,7 @@ begin
     end if;
     body := null;
     if errors is null then
-      body := preauth._normal_body(call, item);
+      body := defaults || jsonb_strip_nulls(item - array['request_id', 'account_id', 'dry_run']);
     end if;
     if actors[n] is null then
       caller := coalesce(caller, preauth._caller());
@@ -1547,14 +1652,17 @@ comment on function preauth._asks(text, jsonb, text[], text[]) is
 
 -- 040_internal/_audience.sql
 create function preauth._audience(name text) returns text[]
-language sql immutable
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when name in ('my_balance', 'my_reservations') then array['authenticated']
     when name like 'audit\_%' or name in ('decisions', 'holds', 'spend', 'windows', 'account', 'balance', 'plan', 'price_table', 'price_tables',
       'reservation', 'revision', 'verify') then array['preauth_service', 'service_role', 'preauth_audit']
     else array['preauth_service', 'service_role']
-  end
+  end;
+end
 $$;
 comment on function preauth._audience(text) is
   'The roles that may use a function or view of preauth_api, by its name. What is not named here is for services alone. anon, authenticated and service_role are those of Supabase and PostgREST; a cluster may not have them.';
@@ -1562,6 +1670,7 @@ comment on function preauth._audience(text) is
 -- 040_internal/_audit_timeline.sql
 create function preauth._audit_timeline(r preauth.reservation) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_build_object(
     'request_id', r.request_id, 'account_id', r.account_id, 'state', preauth._state_at(r, preauth._now()),
@@ -1576,26 +1685,59 @@ $$;
 comment on function preauth._audit_timeline(preauth.reservation) is 'A reservation''s timeline as auditors read it: the decision with what was asked and held, then each later event.';
 
 -- 040_internal/_authorization.sql
--- Text, not json_build_object, which costs three times as much; preauth._hold_line_text says why nothing needs escaping.
+-- Text, not json_build_object, which costs three times as much. Ids, names, units and window keys have no character that JSON escapes: their CHECKs say so.
 create function preauth._authorization(
-  request_id text, account_id text, state text, model text, option_no integer, lines text, expires_at timestamptz,
-  over_limit boolean, replayed boolean, call text, recorded boolean, dry_run boolean,
-  price_table_id bigint, cost jsonb) returns json
-language sql stable
+  ask preauth._ask, state text, model text, option_no integer, expires_at timestamptz, replayed boolean, price_table_id bigint, cost jsonb,
+  slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, root text, at timestamptz)
+returns preauth._answer
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select format('{"request_id": "%s", "account_id": "%s", "decision": "authorized", "state": "%s", "model": %s, "chosen_alternative": %s, '
+declare
+  slot preauth._slot;
+  available bigint;
+  texts text := '';
+  over_limit boolean := false;
+  share float8;
+  least_share float8;
+  tightest preauth._slot;
+  left_there bigint;
+  headers json;
+begin
+  for k in from_line .. to_line loop
+    slot := slots[lines[k].slot];
+    available := lines[k].available_after;
+    texts := texts || case when k > from_line then ', ' else '' end
+      || format('{"budget": "%s", "scope": "%s", "unit": "%s", "window": "%s", "amount": %s', slot.budget, slot.scope, slot.unit, slot.window_key, lines[k].amount)
+      || case when slot.scope = ask.account_id then ', "available": ' || coalesce(available::text, 'null') else '' end || '}';
+    continue when slot.scope <> ask.account_id or available is null;
+    over_limit := over_limit or available < 0;
+    share := available / greatest(slot.limit_amount, 1)::float8;
+    if least_share is null or share < least_share then
+      least_share := share;
+      tightest := slot;
+      left_there := available;
+    end if;
+  end loop;
+  if least_share is not null and not replayed then
+    headers := preauth._rate_limit_headers(tightest.budget, tightest.limit_amount, left_there, tightest.starts_at, tightest.ends_at, tightest.trails, at);
+  end if;
+  return row(ask.n, 200, headers, format('{"request_id": "%s", "account_id": "%s", "decision": "authorized", "state": "%s", "model": %s, "chosen_alternative": %s, '
       '"price_table_id": %s, "lines": [%s], "expires_at": %s, "over_limit": %s, "replayed": %s%s}',
-    request_id, account_id, state, coalesce('"' || model || '"', 'null'),
+    ask.request_id, ask.account_id, state, coalesce('"' || model || '"', 'null'),
     case when option_no = 0 then 'null' else (option_no - 1)::text end,
-    coalesce(price_table_id::text, 'null'), lines, coalesce('"' || preauth._time(expires_at) || '"', 'null'), over_limit::text, replayed::text,
-    case when dry_run then ', "dry_run": true' when call = 'charge' then ', "recorded": ' || recorded::text || coalesce(', "cost": ' || cost::text, '') else '' end)::json
+    coalesce(price_table_id::text, 'null'), texts, coalesce(to_char(expires_at at time zone 'UTC', '"\""YYYY-MM-DD"T"HH24:MI:SS.US"Z\""'), 'null'), over_limit::text, replayed::text,
+    case when ask.dry_run then ', "dry_run": true'
+      when ask.call = 'charge' then ', "recorded": ' || coalesce(ask.body ->> 'record', 'false') || coalesce(', "cost": ' || cost::text, '') else '' end)::json, root)::preauth._answer;
+end
 $$;
-comment on function preauth._authorization(text, text, text, text, integer, text, timestamptz, boolean, boolean, text, boolean, boolean, bigint, jsonb) is
-  'The answer to an authorized request; lines: its lines as JSON text, expires_at null for a charge; cost: of a charge that was priced, {unit: {dimension: amount}}.';
+comment on function preauth._authorization(preauth._ask, text, text, integer, timestamptz, boolean, bigint, jsonb, preauth._slot[], preauth._line[], integer, integer, text, timestamptz) is
+  'The answer to an item that was authorized: just now, with the rate limit headers of the account''s own budget with the smallest share left, or before (replayed), without. Lines of another account''s windows without fill level.';
 
 -- 040_internal/_balance_window.sql
 create function preauth._balance_window(scope text, zone text, budget preauth.budget, counter_id bigint, show_level boolean, at timestamptz) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   w preauth.budget_window;
@@ -1633,6 +1775,7 @@ comment on function preauth._balance_window(text, text, preauth.budget, bigint, 
 -- One change of an account at a time, and none while its windows are made.
 create function preauth._begin_change(account_ids text[], plan_ids text[], names text[] default null, window_key text default null) returns timestamptz
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   at timestamptz;
@@ -1656,6 +1799,7 @@ comment on function preauth._begin_change(text[], text[], text[], text) is
 -- 040_internal/_budget_at.sql
 create function preauth._budget_at(w preauth.budget_window, at timestamptz) returns preauth.budget
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   budget preauth.budget;
@@ -1677,6 +1821,7 @@ comment on function preauth._budget_at(preauth.budget_window, timestamptz) is
 -- 040_internal/_budget_checks.sql
 create function preauth._budget_checks(body jsonb) returns table (place integer, field text, message text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select 0, f.name, 'is not a field of a budget'
   from jsonb_object_keys(body - array['name', 'unit', 'window', 'limit_amount', 'model', 'enforcement', 'overdraft_amount', 'overage', 'on_expiry', 'rollover', 'thresholds']) as f (name)
@@ -1707,6 +1852,7 @@ comment on function preauth._budget_checks(jsonb) is 'Each check of a budget but
 -- 040_internal/_budget_errors.sql
 create function preauth._budget_errors(prefix text, body jsonb) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   errors jsonb;
@@ -1724,18 +1870,22 @@ comment on function preauth._budget_errors(text, jsonb) is 'What is wrong with a
 
 -- 040_internal/_budget_json.sql
 create function preauth._budget_json(budget preauth.budget) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select jsonb_build_object('name', budget.name, 'unit', budget.unit, 'window', budget.window_policy, 'limit_amount', budget.limit_amount,
+begin
+  return jsonb_build_object('name', budget.name, 'unit', budget.unit, 'window', budget.window_policy, 'limit_amount', budget.limit_amount,
     'model', budget.model, 'enforcement', budget.enforcement, 'overdraft_amount', budget.overdraft_amount,
     'overage', budget.overage, 'on_expiry', budget.on_expiry, 'thresholds', budget.thresholds)
-    || case when budget.rollover is not null then jsonb_build_object('rollover', budget.rollover) else '{}' end
+    || case when budget.rollover is not null then jsonb_build_object('rollover', budget.rollover) else '{}' end;
+end
 $$;
 comment on function preauth._budget_json(preauth.budget) is 'A budget as it is put and read.';
 
 -- 040_internal/_budget_row.sql
 create function preauth._budget_row(plan_id text, account_id text, body jsonb) returns preauth.budget
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select b from jsonb_populate_record(null::preauth.budget, jsonb_build_object(
     'plan_id', plan_id, 'account_id', account_id, 'name', body -> 'name', 'unit', body -> 'unit', 'window_policy', preauth._window_policy(body -> 'window'),
@@ -1752,6 +1902,7 @@ comment on function preauth._budget_row(text, text, jsonb) is 'The row that a we
 create function preauth._budgets_of(path text[], at timestamptz)
 returns table (step bigint, scope text, depth integer, zone text, budget preauth.budget, counter_id bigint)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select step.ordinality, holder.account_id, cardinality(holder.path), holder.time_zone, b,
     case when holder.plan_changes_at <= at and b.plan_id is not null then coalesce(
@@ -1771,6 +1922,7 @@ comment on function preauth._budgets_of(text[], timestamptz) is
 -- 040_internal/_calendar_bounds.sql
 create function preauth._calendar_bounds(policy jsonb, zone text, at timestamptz, out window_key text, out starts_at timestamptz, out ends_at timestamptz)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   local_start timestamp := preauth._period_start(policy, at at time zone zone);
@@ -1789,13 +1941,19 @@ comment on function preauth._calendar_bounds(jsonb, text, timestamptz) is 'The c
 
 -- 040_internal/_caller.sql
 create function preauth._caller() returns text
-language sql stable
-as $$ select coalesce(nullif(current_setting('role', true), 'none'), session_user) $$;
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return coalesce(nullif(current_setting('role', true), 'none'), session_user);
+end
+$$;
 comment on function preauth._caller() is 'Who calls, where nobody says so: the role that a session has taken, as PostgREST''s does, else who logged in.';
 
 -- 040_internal/_cancel.sql
 create function preauth._cancel(ask preauth._ask, r preauth.reservation, at timestamptz) returns json
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   before text := preauth._state_at(r, at);
@@ -1815,6 +1973,7 @@ comment on function preauth._cancel(preauth._ask, preauth.reservation, timestamp
 -- 040_internal/_cancel_round.sql
 create function preauth._cancel_round(asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   answers preauth._answer[] := array[]::preauth._answer[];
@@ -1835,14 +1994,20 @@ comment on function preauth._cancel_round(preauth._ask[], preauth.reservation[],
 
 -- 040_internal/_capacity.sql
 create function preauth._capacity(limit_amount bigint, overdraft_amount bigint) returns bigint
-language sql immutable
-as $$ select case when overdraft_amount is null then preauth._most_counted() else least(limit_amount + overdraft_amount, preauth._most_counted()) end $$;
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case when overdraft_amount is null then preauth._most_counted() else least(limit_amount + overdraft_amount, preauth._most_counted()) end;
+end
+$$;
 comment on function preauth._capacity(bigint, bigint) is
   'The most that settled + reserved may reach by a decision, in the budget''s unit: preauth._most_counted() where the limit is null or the budget only observes (no overdraft_amount).';
 
 -- 040_internal/_carried_capacity.sql
 create function preauth._carried_capacity(w preauth.budget_window, budget preauth.budget) returns bigint
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select preauth._capacity(budget.limit_amount + greatest(c.carried, 0) + coalesce(r.amount, 0), preauth._overdraft(budget)) - greatest(-c.carried, 0)
   from (
@@ -1858,6 +2023,7 @@ comment on function preauth._carried_capacity(preauth.budget_window, preauth.bud
 -- 040_internal/_carried_over.sql
 create function preauth._carried_over(scope text, budget preauth.budget, zone text, starts_at timestamptz, at timestamptz) returns bigint
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   anchor constant date := case when budget.window_policy ->> 'kind' = 'cycle' then preauth._cycle_anchor(scope, zone) end;
@@ -1893,6 +2059,7 @@ comment on function preauth._carried_over(text, preauth.budget, text, timestampt
 -- 040_internal/_carry.sql
 create function preauth._carry(limit_amount bigint, raised bigint, taken bigint, periods bigint, per_period bigint, rollover jsonb) returns bigint
 language sql immutable
+set search_path = pg_catalog, pg_temp
 as $$
   select case when l.left_over >= l.most or periods = 0 then l.left_over else least(l.left_over + periods::numeric * per_period, l.most)::bigint end
   from (select preauth._left_over(limit_amount, raised, taken, rollover), (rollover ->> 'max')::bigint) as l (left_over, most)
@@ -1902,28 +2069,35 @@ comment on function preauth._carry(bigint, bigint, bigint, bigint, bigint, jsonb
 
 -- 040_internal/_change_body_errors.sql
 create function preauth._change_body_errors(body jsonb) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case when body ->> 'reason' is not null and preauth._value_error('text', body -> 'reason') is not null
+begin
+  return case when body ->> 'reason' is not null and preauth._value_error('text', body -> 'reason') is not null
       then preauth._error('reason', preauth._value_error('text', body -> 'reason')) else '[]' end
     || case when body ->> 'apply' is not null and body -> 'apply' not in ('"now"', '"next_window"')
-      then preauth._error('apply', 'must be now or next_window') else '[]' end
+      then preauth._error('apply', 'must be now or next_window') else '[]' end;
+end
 $$;
 comment on function preauth._change_body_errors(jsonb) is 'What is wrong with reason and apply in the body of a change, as [{path, message}]; [] when nothing is.';
 
 -- 040_internal/_change_json.sql
 create function preauth._change_json(c preauth.change_log) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select jsonb_build_object(
+begin
+  return jsonb_build_object(
     'change_id', c.change_id, 'at', preauth._time(c.changed_at), 'subject', c.subject, 'subject_id', c.subject_id,
-    'actor', c.actor, 'reason', c.reason, 'before', c.before, 'after', c.after)
+    'actor', c.actor, 'reason', c.reason, 'before', c.before, 'after', c.after);
+end
 $$;
 comment on function preauth._change_json(preauth.change_log) is 'A change of a plan, an account, a budget or a key, as a list shows it.';
 
 -- 040_internal/_change_limits.sql
 create function preauth._change_limits(budget_id bigint, actor text, reason text) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   at timestamptz := preauth._now();
@@ -1945,6 +2119,7 @@ comment on function preauth._change_limits(bigint, text, text) is
 -- 040_internal/_change_overdraft.sql
 create function preauth._change_overdraft(budget_id bigint, overdraft_amount bigint) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update preauth.budget_window as w
@@ -1961,6 +2136,7 @@ comment on function preauth._change_overdraft(bigint, bigint) is 'Lets the curre
 -- 040_internal/_change_plan.sql
 create function preauth._change_plan(account_id text, plan_id text, apply text, at timestamptz, actor text, reason text) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update preauth.account as a
@@ -1975,6 +2151,7 @@ comment on function preauth._change_plan(text, text, text, timestamptz, text, te
 -- 040_internal/_change_thresholds.sql
 create function preauth._change_thresholds(budget_id bigint) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   at timestamptz := preauth._now();
@@ -1989,21 +2166,30 @@ comment on function preauth._change_thresholds(bigint) is 'Holds a budget''s cur
 
 -- 040_internal/_choice_errors.sql
 create function preauth._choice_errors(field text, value text, choices text[]) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case when value <> all (choices) then preauth._error(field, 'must be one of ' || array_to_string(choices, ', ')) else '[]' end
+begin
+  return case when value <> all (choices) then preauth._error(field, 'must be one of ' || array_to_string(choices, ', ')) else '[]' end;
+end
 $$;
 comment on function preauth._choice_errors(text, text, text[]) is 'What is wrong with a value that must be one of a few, as [{path, message}]; [] when nothing is, or when it was left out.';
 
 -- 040_internal/_chosen_amounts.sql
 create function preauth._chosen_amounts(r preauth.reservation) returns jsonb
-language sql stable
-as $$ select coalesce(r.ceilings, preauth._option_amounts(r.body, r.option_no)) $$;
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return coalesce(r.ceilings, preauth._option_amounts(r.body, r.option_no));
+end
+$$;
 comment on function preauth._chosen_amounts(preauth.reservation) is '{unit: ceiling} of the option that was authorized: worked out, or as it was told.';
 
 -- 040_internal/_claimed_account.sql
 create function preauth._claimed_account() returns text
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select c.claim #>> '{}'
   from (
@@ -2023,6 +2209,7 @@ comment on function preauth._claimed_account() is
 -- The only place, with preauth._hold, where money enters or leaves a window by way of a hold line.
 create function preauth._close_lines(closings preauth._closing[], at timestamptz) returns preauth._closed[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   closed preauth._closed[] := array[]::preauth._closed[];
@@ -2050,17 +2237,22 @@ begin
     ) as h
     order by c.ordinality);
   for k in 1 .. cardinality(closings) loop
-    continue when not preauth._may_close(lines[k].state, closings[k].next_state)
-      or closings[k].next_state = 'lapsed' and not coalesce(lines[k].lapses_at <= at, false);
-    place := array_position(ids, lines[k].window_id);
     held := lines[k].state = 'held';
+    if not held then
+      continue when not preauth._may_close(lines[k].state, closings[k].next_state);
+    end if;
+    continue when closings[k].next_state = 'lapsed' and not coalesce(lines[k].lapses_at <= at, false);
+    place := array_position(ids, lines[k].window_id);
     tallies[place].freed := tallies[place].freed + case when held then lines[k].amount else 0 end;
     if held and lines[k].lapses_at <= at then
       tallies[place].lapsed := tallies[place].lapsed - lines[k].amount;
     end if;
     tallies[place].spent := tallies[place].spent + coalesce(closings[k].settled_amount, 0);
     notable := notable or coalesce(tallies[place].settled + tallies[place].spent >= tallies[place].notable_from, false);
-    closed := closed || preauth._as_closed(lines[k], closings[k], tallies[place], not held or coalesce(lines[k].lapses_at <= at, false));
+    closed := closed || row(lines[k].request_id, lines[k].account_id, lines[k].position, lines[k].window_id,
+      tallies[place].scope, tallies[place].budget, tallies[place].unit, tallies[place].window_key, closings[k].next_state,
+      not held or coalesce(lines[k].lapses_at <= at, false), lines[k].amount, closings[k].settled_amount, tallies[place].settled + tallies[place].spent,
+      tallies[place].reserved - tallies[place].freed - coalesce(tallies[place].lapsed, 0), tallies[place].limit_amount)::preauth._closed;
   end loop;
   perform preauth._move(closed, tallies);
   if notable then
@@ -2076,6 +2268,7 @@ comment on function preauth._close_lines(preauth._closing[], timestamptz) is
 -- Only what this very call has made: no other call has such a window on a route of its own yet, and nobody has seen what is taken back with it.
 create function preauth._close_unstarted_windows(made bigint[], lines preauth._line[], recorded integer[], slot_ids bigint[]) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   unstarted bigint[];
@@ -2101,6 +2294,7 @@ comment on function preauth._close_unstarted_windows(bigint[], preauth._line[], 
 -- 040_internal/_close_unused_accounts.sql
 create function preauth._close_unused_accounts(opened text[], asks preauth._ask[], rulings preauth._ruling[]) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   with unused as (
@@ -2121,6 +2315,7 @@ comment on function preauth._close_unused_accounts(text[], preauth._ask[], preau
 -- 040_internal/_correct.sql
 create function preauth._correct(call text, account_id text, body jsonb, actor text) returns jsonb
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   errors jsonb := preauth._correction_errors(call, body);
@@ -2162,6 +2357,7 @@ comment on function preauth._correct(text, text, jsonb, text) is
 -- 040_internal/_correct_settled.sql
 create function preauth._correct_settled(window_id bigint, amount bigint, at timestamptz) returns preauth.budget_window
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   w preauth.budget_window;
@@ -2187,6 +2383,7 @@ comment on function preauth._correct_settled(bigint, bigint, timestamptz) is
 -- 040_internal/_correction_errors.sql
 create function preauth._correction_errors(call text, body jsonb) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
     select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.place, c.field), '[]') from (
@@ -2213,6 +2410,7 @@ comment on function preauth._correction_errors(text, jsonb) is 'What is wrong wi
 -- 040_internal/_cost_of.sql
 create function preauth._cost_of(tariffs preauth._tariff[], counts jsonb, is_ceiling boolean, told jsonb) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   cost jsonb;
@@ -2230,14 +2428,20 @@ comment on function preauth._cost_of(preauth._tariff[], jsonb, boolean, jsonb) i
 
 -- 040_internal/_counts_alike.sql
 create function preauth._counts_alike(one preauth.budget, other preauth.budget) returns boolean
-language sql stable
-as $$ select (one.name, one.unit, one.window_policy, one.model) is not distinct from (other.name, other.unit, other.window_policy, other.model) $$;
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (one.name, one.unit, one.window_policy, one.model) is not distinct from (other.name, other.unit, other.window_policy, other.model);
+end
+$$;
 comment on function preauth._counts_alike(preauth.budget, preauth.budget) is
   'Whether two budgets count the same: name, unit, window and model are equal. Then one may take up the windows of the other.';
 
 -- 040_internal/_counts_errors.sql
 create function preauth._counts_errors(path text, value jsonb, are_bounds boolean) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if jsonb_typeof(value) <> 'object' then
@@ -2266,6 +2470,7 @@ comment on function preauth._counts_errors(text, jsonb, boolean) is 'What is wro
 -- 040_internal/_counts_only.sql
 create function preauth._counts_only(path text[]) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce((
     select p.unpriced = 'count_only'
@@ -2280,6 +2485,7 @@ comment on function preauth._counts_only(text[]) is 'Whether what has no price i
 -- What is left is counted as long as can be: a correction does not say when the wrong spend was.
 create function preauth._credit_slices(w preauth.budget_window, amount bigint, at timestamptz) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   taken bigint;
@@ -2311,6 +2517,7 @@ comment on function preauth._credit_slices(preauth.budget_window, bigint, timest
 -- 040_internal/_current_headers.sql
 create function preauth._current_headers(account_id text, model text, at timestamptz) returns json
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select preauth._rate_limit_headers((b.budget).name, l.limit_amount, l.available, w.starts_at, w.ends_at, w.slice_length * w.slice_count, at)
   from preauth._applicable_budgets(array[account_id], model, at) as b
@@ -2329,6 +2536,7 @@ comment on function preauth._current_headers(text, text, timestamptz) is 'The ra
 -- 040_internal/_current_window.sql
 create function preauth._current_window(scope text, budget_id bigint, at timestamptz) returns table (window_id bigint, starts_at timestamptz, ends_at timestamptz, raised_until timestamptz)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select w.window_id, w.starts_at, w.ends_at, w.raised_until
   from (
@@ -2344,13 +2552,19 @@ comment on function preauth._current_window(text, bigint, timestamptz) is 'The w
 
 -- 040_internal/_cursor.sql
 create function preauth._cursor(at timestamptz, first_key text, second_key text) returns text
-language sql stable
-as $$ select preauth._time(at) || '~' || first_key || '~' || second_key $$;
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._time(at) || '~' || first_key || '~' || second_key;
+end
+$$;
 comment on function preauth._cursor(timestamptz, text, text) is 'Where a page ended, for the next one: an instant and two keys. None of them has a ~ in it.';
 
 -- 040_internal/_cycle_anchor.sql
 create function preauth._cycle_anchor(account_id text, zone text) returns date
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(a.cycle_anchor, (a.created_at at time zone zone)::date)
   from preauth.account as a where a.account_id = _cycle_anchor.account_id
@@ -2360,6 +2574,7 @@ comment on function preauth._cycle_anchor(text, text) is 'The date from which an
 -- 040_internal/_cycle_bounds.sql
 create function preauth._cycle_bounds(policy jsonb, anchor date, zone text, at timestamptz, out window_key text, out starts_at timestamptz, out ends_at timestamptz)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   local_time timestamp := at at time zone zone;
@@ -2384,8 +2599,13 @@ comment on function preauth._cycle_bounds(jsonb, date, text, timestamptz) is
 
 -- 040_internal/_cycle_start.sql
 create function preauth._cycle_start(anchor date, months integer) returns timestamp
-language sql immutable
-as $$ select anchor + make_interval(months => months) $$;
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return anchor + make_interval(months => months);
+end
+$$;
 comment on function preauth._cycle_start(date, integer) is 'Local time at which the cycle begins that is months after the anchor: on the anchor''s day, or on the last day of a month that has no such day.';
 
 -- 040_internal/_decide.sql
@@ -2394,9 +2614,11 @@ create function preauth._decide(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slot_ids bigint[], at timestamptz,
   inout slots preauth._slot[], inout reserved bigint[], out rulings preauth._ruling[], out lines preauth._line[])
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   known integer[] := preauth._known(asks);
+  amounts jsonb;
   looked_back bigint[] := array[]::bigint[];
   at_route integer := 0;
   ask preauth._ask;
@@ -2418,8 +2640,8 @@ begin
   end loop;
   for n in 1 .. cardinality(asks) loop
     ask := asks[n];
-    enforced := not preauth._is_record(ask.body);
-    for option_no in 0 .. preauth._last_option(ask.body) loop
+    enforced := not coalesce((ask.body ->> 'record')::boolean, false);
+    for option_no in 0 .. coalesce(jsonb_array_length(ask.body -> 'alternatives'), 0) loop
       if at_route is distinct from route_of[n] + option_no then
         at_route := route_of[n] + option_no;
         route := routes[at_route];
@@ -2430,8 +2652,12 @@ begin
         ruling.verdict := preauth._prior_verdict(ask, route, n = any (known) or ask.twin and preauth._is_decided(n, asks, rulings));
       end if;
       if ruling.verdict is null then
-        wanted := preauth._wanted(route, places, preauth._asked_amounts(ask.body, option_no, quotes, quote_of[n]));
-        if enforced and (wanted = '{}' or array_position(wanted, null) is not null) then
+        amounts := ask.body -> 'amounts';
+        if option_no > 0 or quote_of[n] is not null then
+          amounts := preauth._asked_amounts(ask.body, option_no, quotes, quote_of[n]);
+        end if;
+        wanted := preauth._wanted(route, places, amounts);
+        if enforced and (('open_holds' = all (route.units)) is not false or array_position(wanted, null) is not null) then
           ruling := preauth._untold_ruling(ruling, route, wanted, quotes[quote_of[n] + option_no].problems);
         end if;
       end if;
@@ -2457,7 +2683,9 @@ begin
           lines := lines || row(n, k, places[k], wanted[k],
             slots[places[k]].limit_amount - slots[places[k]].settled - reserved[places[k]] - wanted[k])::preauth._line;
           reserved[places[k]] := reserved[places[k]] + wanted[k];
-          if ruling.on_expiry is distinct from slots[places[k]].on_expiry then
+          if ruling.on_expiry is null then
+            ruling.on_expiry := slots[places[k]].on_expiry;
+          elsif ruling.on_expiry <> slots[places[k]].on_expiry then
             ruling.on_expiry := preauth._stricter_expiry(ruling.on_expiry, slots[places[k]].on_expiry);
           end if;
         end loop;
@@ -2480,6 +2708,7 @@ comment on function preauth._decide(preauth._ask[], preauth._quote[], integer[],
 -- 040_internal/_decided.sql
 create function preauth._decided(rulings preauth._ruling[]) returns integer[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   decided integer[] := array[]::integer[];
@@ -2497,6 +2726,7 @@ comment on function preauth._decided(preauth._ruling[]) is 'The items that were 
 -- 040_internal/_decision_detail.sql
 create function preauth._decision_detail(r preauth.reservation) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_strip_nulls(jsonb_build_object(
     'amounts', preauth._chosen_amounts(r), 'model', r.model, 'chosen_alternative', nullif(r.option_no, 0) - 1,
@@ -2513,24 +2743,29 @@ comment on function preauth._decision_detail(preauth.reservation) is 'What a dec
 
 -- 040_internal/_decision_json.sql
 create function preauth._decision_json(r preauth.reservation, at timestamptz) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select jsonb_build_object(
+begin
+  return jsonb_build_object(
     'request_id', r.request_id, 'account_id', r.account_id, 'call', r.call,
     'decision', case when r.denial is null then 'authorized' else 'denied' end,
     'state', preauth._state_at(r, at), 'reason', r.denial -> 'reason', 'budget', r.denial -> 'budget', 'scope', r.denial -> 'scope',
     'model', coalesce(r.model, r.body ->> 'model'), 'amounts', preauth._chosen_amounts(r),
     'settled', case when r.state = 'settled' then r.closure -> 'amounts' end,
     'created_at', preauth._time(r.created_at), 'expires_at', preauth._time(r.expires_at),
-    'session_id', r.body -> 'session_id', 'labels', coalesce(r.body -> 'labels', '{}'))
+    'session_id', r.body -> 'session_id', 'labels', coalesce(r.body -> 'labels', '{}'));
+end
 $$;
 comment on function preauth._decision_json(preauth.reservation, timestamptz) is 'A reservation as a list shows it: what was asked, decided and settled. For a denial the reason and what could not cover it, but no fill level.';
 
 -- 040_internal/_denial.sql
 create function preauth._denial(ruling preauth._ruling, slot preauth._slot, fits_at timestamptz, affordable jsonb, at timestamptz) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select jsonb_build_object(
+begin
+  return jsonb_build_object(
     'reason', ruling.verdict,
     'budget', slot.budget,
     'scope', slot.scope,
@@ -2542,15 +2777,18 @@ as $$
     'settled', slot.settled,
     'retry_after_ms', case when fits_at is not null then greatest(ceil(extract(epoch from fits_at - at) * 1000)::bigint, 1) end,
     'resets_at', preauth._time(slot.ends_at),
-    'affordable', affordable)
+    'affordable', affordable);
+end
 $$;
 comment on function preauth._denial(preauth._ruling, preauth._slot, timestamptz, jsonb, timestamptz) is 'A denial with the figures that prove it, as it is recorded.';
 
 -- 040_internal/_denial_body.sql
 create function preauth._denial_body(request_id text, account_id text, denial jsonb, replayed boolean) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select jsonb_build_object(
+begin
+  return jsonb_build_object(
       'type', 'https://preauth.dev/problems/denied',
       'title', 'The account may not spend that much',
       'status', preauth._denial_status(denial),
@@ -2559,15 +2797,18 @@ as $$
       'account_id', account_id,
       'decision', 'denied',
       'replayed', replayed)
-    || (denial - 'settled' - case when denial ->> 'scope' is distinct from account_id then array['available', 'affordable'] else array[]::text[] end)
+    || (denial - 'settled' - case when denial ->> 'scope' is distinct from account_id then array['available', 'affordable'] else array[]::text[] end);
+end
 $$;
 comment on function preauth._denial_body(text, text, jsonb, boolean) is 'The body of a denial; the fill level of a shared scope is left out.';
 
 -- 040_internal/_denial_detail.sql
 create function preauth._denial_detail(account_id text, denial jsonb) returns text
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case denial ->> 'reason'
+begin
+  return case denial ->> 'reason'
     when 'account_unknown' then format('Account %s is not known.', account_id)
     when 'account_suspended' then format('Account %s, or one above it, is suspended.', account_id)
     when 'no_budget' then format('No budget applies to account %s, and none says unlimited.', account_id)
@@ -2576,25 +2817,30 @@ as $$
       denial ->> 'required', denial ->> 'unit', denial ->> 'budget', denial ->> 'scope')
     else format('Budget %s of %s cannot cover %s %s in window %s.',
       denial ->> 'budget', denial ->> 'scope', denial ->> 'required', denial ->> 'unit', denial ->> 'window')
-  end
+  end;
+end
 $$;
 comment on function preauth._denial_detail(text, jsonb) is 'One sentence for a person. No fill level in it.';
 
 -- 040_internal/_denial_status.sql
 create function preauth._denial_status(denial jsonb) returns integer
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when current_setting('preauth.denial_status', true) = '402' then 402
     when denial ->> 'retry_after_ms' is null then 402
     else 429
-  end
+  end;
+end
 $$;
 comment on function preauth._denial_status(jsonb) is '429, or 402 when waiting cannot help or the setting preauth.denial_status says 402 always.';
 
 -- 040_internal/_denied_window.sql
 create function preauth._denied_window(r preauth.reservation) returns preauth.budget_window
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select w
   from preauth.budget_window as w
@@ -2608,18 +2854,23 @@ comment on function preauth._denied_window(preauth.reservation) is 'The window t
 
 -- 040_internal/_dimension_rank.sql
 create function preauth._dimension_rank(dimension text) returns integer
-language sql immutable
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
 as $$
-  select coalesce(array_position(
-    array['requests', 'input_tokens', 'output_tokens', 'prompt_tokens', 'completion_tokens', 'cached_input_tokens', 'reasoning_tokens'], dimension), 8)
+begin
+  return coalesce(array_position(
+    array['requests', 'input_tokens', 'output_tokens', 'prompt_tokens', 'completion_tokens', 'cached_input_tokens', 'reasoning_tokens'], dimension), 8);
+end
 $$;
 comment on function preauth._dimension_rank(text) is 'Requests first, for they count even where nobody counts them, then the usual dimensions: so a price is worked out in a few steps.';
 
 -- 040_internal/_dimension_side.sql
 create function preauth._dimension_side(dimension text) returns text
-language sql immutable
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when dimension in (
       'input_tokens', 'cached_input_tokens', 'cache_write_tokens', 'cache_write_1h_tokens', 'input_audio_tokens', 'cached_input_audio_tokens',
       'input_image_tokens', 'cached_input_image_tokens', 'input_video_tokens', 'cached_input_video_tokens') then 'input'
@@ -2630,7 +2881,8 @@ as $$
       'code_sessions', 'code_executions', 'tool_calls', 'images', 'input_images', 'output_images', 'input_pixels', 'input_characters',
       'output_characters', 'input_text_messages', 'audio_seconds', 'input_audio_seconds', 'output_audio_seconds', 'input_video_seconds',
       'output_video_seconds', 'pages', 'annotated_pages', 'input_document_pages', 'input_annotated_document_pages', 'gpu_seconds') then 'other'
-  end
+  end;
+end
 $$;
 comment on function preauth._dimension_side(text) is 'Whether a dimension that a price table may name is input (counts towards tiers and prompt_tokens), output or other; null: there is no such dimension.';
 
@@ -2638,6 +2890,7 @@ comment on function preauth._dimension_side(text) is 'Whether a dimension that a
 create function preauth._due_alerts(window_ids bigint[], at timestamptz)
 returns table (window_id bigint, threshold smallint, level bigint, occurrence integer, is_due boolean, may_come boolean)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select w.window_id, t.threshold, l.level, coalesce(o.occurrence, 0) + 1,
     w.settled >= l.level and may.be, may.be and w.settled < l.level or w.slice_length is not null
@@ -2658,6 +2911,7 @@ comment on function preauth._due_alerts(bigint[], timestamptz) is
 -- 040_internal/_end_raises.sql
 create function preauth._end_raises(window_ids bigint[], at timestamptz) returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   ended bigint[];
@@ -2689,6 +2943,7 @@ create function preauth._ended(
   scope text, zone text, budget preauth.budget, previous preauth.budget_window, at timestamptz,
   out limit_amount bigint, out raised bigint, out periods bigint, out per_period bigint)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   former preauth.budget;
@@ -2717,13 +2972,19 @@ comment on function preauth._ended(text, text, preauth.budget, preauth.budget_wi
 
 -- 040_internal/_error.sql
 create function preauth._error(path text, message text) returns jsonb
-language sql stable
-as $$ select jsonb_build_array(jsonb_build_object('path', path, 'message', message)) $$;
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return jsonb_build_array(jsonb_build_object('path', path, 'message', message));
+end
+$$;
 comment on function preauth._error(text, text) is 'One entry of a malformed request''s errors.';
 
 -- 040_internal/_exact.sql
 create function preauth._exact(tariff preauth._tariff, counts jsonb, tier integer, is_ceiling boolean) returns numeric
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(sum(coalesce((counts -> d.dimension)::numeric, case when d.dimension = 'requests' then 1 end)
     * case when is_ceiling then tariff.bounds[tier][d.place] else tariff.rates[tier][d.place] end), 0)
@@ -2733,19 +2994,23 @@ comment on function preauth._exact(preauth._tariff, jsonb, integer, boolean) is 
 
 -- 040_internal/_exception_json.sql
 create function preauth._exception_json(e preauth.usage_event) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select jsonb_build_object(
+begin
+  return jsonb_build_object(
     'at', preauth._time(e.occurred_at), 'request_id', e.request_id, 'account_id', e.account_id,
     'late', e.kind = 'late_charge', 'recorded', e.kind = 'recorded_exception',
     'amounts', e.amounts, 'overage', coalesce(e.overage, '{}'), 'outcome', e.outcome, 'provider_request_id', e.provider_request_id,
-    'actor', e.actor, 'reason', e.reason)
+    'actor', e.actor, 'reason', e.reason);
+end
 $$;
 comment on function preauth._exception_json(preauth.usage_event) is 'Spend that was not as authorized, as a list shows it.';
 
 -- 040_internal/_expire.sql
 create function preauth._expire(asks preauth._ask[], policy text, at timestamptz) returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   due preauth.reservation[] := array(
@@ -2775,34 +3040,46 @@ comment on function preauth._expire(preauth._ask[], text, timestamptz) is
 
 -- 040_internal/_expiry.sql
 create function preauth._expiry(ask preauth._ask, at timestamptz) returns timestamptz
-language sql stable
-as $$ select at + make_interval(secs => (ask.body ->> 'ttl_seconds')::integer) $$;
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return at + make_interval(secs => (ask.body ->> 'ttl_seconds')::integer);
+end
+$$;
 comment on function preauth._expiry(preauth._ask, timestamptz) is 'When a hold made at an instant expires; null for a charge.';
 
 -- 040_internal/_expiry_closing.sql
 create function preauth._expiry_closing(line preauth.hold_line, at timestamptz) returns preauth._closing
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when line.lapses_at <= at then row(line.request_id, line.account_id, line.position, line.window_id, 'lapsed', null)::preauth._closing
     else row(line.request_id, line.account_id, line.position, line.window_id, 'settled', line.amount)::preauth._closing
-  end
+  end;
+end
 $$;
 comment on function preauth._expiry_closing(preauth.hold_line, timestamptz) is 'What becomes of a line when time has passed: a lease lapses, another line is charged at its hold.';
 
 -- 040_internal/_expiry_settlement.sql
 create function preauth._expiry_settlement(r preauth.reservation, closed preauth._closed[], at timestamptz) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select preauth._settlement(row(0, 'settle', r.request_id, r.account_id,
+begin
+  return preauth._settlement(row(0, 'settle', r.request_id, r.account_id,
     jsonb_build_object('amounts', preauth._chosen_amounts(r), 'outcome', 'expired'), 'expiry', null, false, false, null)::preauth._ask,
-    closed, 1, cardinality(closed), at)
+    closed, 1, cardinality(closed), at);
+end
 $$;
 comment on function preauth._expiry_settlement(preauth.reservation, preauth._closed[], timestamptz) is 'The settlement of a hold that was charged when its time passed.';
 
 -- 040_internal/_extend.sql
 create function preauth._extend(ask preauth._ask, expires_at timestamptz, at timestamptz) returns json
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   state text;
@@ -2822,6 +3099,7 @@ comment on function preauth._extend(preauth._ask, timestamptz, timestamptz) is '
 -- 040_internal/_extend_round.sql
 create function preauth._extend_round(asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   answers preauth._answer[] := array[]::preauth._answer[];
@@ -2847,6 +3125,7 @@ comment on function preauth._extend_round(preauth._ask[], preauth.reservation[],
 -- 040_internal/_field_errors.sql
 create function preauth._field_errors(call text, field text, value jsonb) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   kind text := preauth._field_kind(call, field);
@@ -2876,9 +3155,11 @@ comment on function preauth._field_errors(text, text, jsonb) is 'What is wrong w
 
 -- 040_internal/_field_kind.sql
 create function preauth._field_kind(call text, field text) returns text
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case field
+begin
+  return case field
     when 'request_id' then 'id'
     when 'account_id' then 'id'
     when 'amounts' then case when call in ('reserve', 'charge', 'settle', 'resolve') then 'amounts' end
@@ -2895,13 +3176,15 @@ as $$
     when 'outcome' then case when call = 'settle' then 'outcome' end
     when 'reason' then case when call in ('release', 'resolve') then 'text' end
     when 'action' then case when call = 'resolve' then 'action' end
-  end
+  end;
+end
 $$;
 comment on function preauth._field_kind(text, text) is 'What kind of value a call''s field takes; null: the call has no such field.';
 
 -- 040_internal/_figures_json.sql
 create function preauth._figures_json(w preauth.budget_window, budget preauth.budget, at timestamptz) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_build_object('limit', l.limit_amount, 'settled', w.settled, 'reserved', l.reserved, 'available', l.limit_amount - w.settled - l.reserved)
   from (select preauth._limit_at(w, budget, at), w.reserved - preauth._lapsed(w.window_id, at)) as l (limit_amount, reserved)
@@ -2911,6 +3194,7 @@ comment on function preauth._figures_json(preauth.budget_window, preauth.budget,
 -- 040_internal/_first_counted.sql
 create function preauth._first_counted(counts jsonb) returns text
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return (select min(c.key) from jsonb_each(counts) as c where c.value <> '0');
@@ -2921,6 +3205,7 @@ comment on function preauth._first_counted(jsonb) is 'The first dimension of whi
 -- 040_internal/_first_instant_from.sql
 create function preauth._first_instant_from(local_time timestamp, zone text, low timestamptz, high timestamptz) returns timestamptz
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   middle timestamptz;
@@ -2941,6 +3226,7 @@ comment on function preauth._first_instant_from(timestamp, text, timestamptz, ti
 -- 040_internal/_first_shortage.sql
 create function preauth._first_shortage(slots preauth._slot[], reserved bigint[], places integer[], wanted bigint[], enforced boolean) returns integer
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   for k in 1 .. cardinality(places) loop
@@ -2959,6 +3245,7 @@ comment on function preauth._first_shortage(preauth._slot[], bigint[], integer[]
 create function preauth._fits_at(places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[], lapses preauth._lapse[], at timestamptz)
 returns timestamptz
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select min(f.fits_at) from (
     select t.turns_at as fits_at, sum(sum(t.short)) over (order by t.turns_at) as short
@@ -2979,6 +3266,7 @@ create function preauth._fits_later(
   slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[])
 returns table (turns_at timestamptz, fits boolean)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   steps preauth._step[] := array(
@@ -3022,6 +3310,7 @@ comment on function preauth._fits_later(text, text, preauth.budget, preauth.budg
 -- 040_internal/_fits_opening.sql
 create function preauth._fits_opening(budget preauth.budget, required bigint, lift preauth.limit_raise, at timestamptz, carried bigint) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select required = 0 or required + greatest(-carried, 0) <= preauth._capacity(
     p.plain + case when lift.expires_at > at then greatest(least(lift.amount, 9007199254740991 - p.plain), 0) else 0 end, preauth._overdraft(budget))
@@ -3036,6 +3325,7 @@ create function preauth._fits_within(
   slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[])
 returns table (turns_at timestamptz, fits boolean)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   with step as (
     select * from preauth._steps_of(w.window_id, from_at, slots, slot_ids, reserved, lapses)
@@ -3057,6 +3347,7 @@ comment on function preauth._fits_within(preauth.budget_window, preauth.budget, 
 -- 040_internal/_for_model.sql
 create function preauth._for_model(route preauth._route, model text) returns preauth._route
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select row(route.account_id, route.path, route.suspended,
     array_agg(b.window_id order by b.place), array_agg(b.unit order by b.place), array_agg(b.hard order by b.place),
@@ -3070,6 +3361,7 @@ comment on function preauth._for_model(preauth._route, text) is 'A route with on
 -- 040_internal/_for_models.sql
 create function preauth._for_models(routes preauth._route[], models text[]) returns preauth._route[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   for k in 1 .. cardinality(routes) loop
@@ -3088,6 +3380,7 @@ create function preauth._foreseen_turns(
   slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[])
 returns table (turns_at timestamptz, short integer)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   w preauth.budget_window;
@@ -3122,6 +3415,7 @@ comment on function preauth._foreseen_turns(text, text, preauth.budget, bigint, 
 -- 040_internal/_forget.sql
 create function preauth._forget(account_id text, pseudonym text) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   statement text;
@@ -3156,59 +3450,26 @@ comment on function preauth._forget(text, text) is 'Gives an account another nam
 
 -- 040_internal/_free_count.sql
 create function preauth._free_count(dimension text, count numeric, bounds jsonb) returns numeric
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when dimension = 'requests' then greatest(count - greatest((bounds -> 'requests')::numeric, 1), 0)
     when preauth._is_bounded(dimension, bounds) then 0
     else count
-  end
+  end;
+end
 $$;
 comment on function preauth._free_count(text, numeric, jsonb) is
   'How many of so many in a dimension max_usage did not bound: all or none, but of requests those above the bound, for one is always part of a call.';
-
--- 040_internal/_fresh_authorization.sql
-create function preauth._fresh_authorization(
-  ask preauth._ask, ruling preauth._ruling, quote preauth._quote, route preauth._route, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, at timestamptz)
-returns preauth._answer
-language plpgsql stable
-as $$
-declare
-  slot preauth._slot;
-  available bigint;
-  texts text := '';
-  over_limit boolean := false;
-  share float8;
-  least_share float8;
-  headers json;
-begin
-  for k in from_line .. to_line loop
-    slot := slots[lines[k].slot];
-    available := lines[k].available_after;
-    texts := texts || case when k > from_line then ', ' else '' end
-      || preauth._hold_line_text(ask.account_id, slot.budget, slot.scope, slot.unit, slot.window_key, lines[k].amount, available);
-    over_limit := over_limit or coalesce(slot.scope = ask.account_id and available < 0, false);
-    share := case when slot.scope = ask.account_id then available / greatest(slot.limit_amount, 1)::float8 end;
-    if share < least_share or least_share is null and share is not null then
-      least_share := share;
-      headers := preauth._rate_limit_headers(slot.budget, slot.limit_amount, available, slot.starts_at, slot.ends_at, slot.trails, at);
-    end if;
-  end loop;
-  return row(ask.n, 200, headers, preauth._authorization(
-    ask.request_id, ask.account_id, case ask.call when 'charge' then 'settled' else 'authorized' end,
-    preauth._option_model(ask.body, ruling.option_no), ruling.option_no, texts, preauth._expiry(ask, at), over_limit, false,
-    ask.call, preauth._is_record(ask.body), ask.dry_run, quote.price_table_ids[1],
-    case when ask.call = 'charge' and quote.price_table_ids is not null then preauth._held_cost(ask.body, 0, quote.price_table_ids) end), route.path[cardinality(route.path)])::preauth._answer;
-end
-$$;
-comment on function preauth._fresh_authorization(preauth._ask, preauth._ruling, preauth._quote, preauth._route, preauth._slot[], preauth._line[], integer, integer, timestamptz) is
-  'The answer to an item that was authorized just now, with the rate limit headers of the account''s own budget with the smallest share left.';
 
 -- 040_internal/_fresh_denial.sql
 create function preauth._fresh_denial(
   ask preauth._ask, denial jsonb, route preauth._route, slots preauth._slot[], reserved bigint[], at timestamptz)
 returns preauth._answer
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select row(ask.n, preauth._denial_status(denial),
     preauth._with_retry_after((
@@ -3225,6 +3486,7 @@ comment on function preauth._fresh_denial(preauth._ask, jsonb, preauth._route, p
 -- 040_internal/_fresh_routes.sql
 create function preauth._fresh_routes(account_ids text[], at timestamptz) returns preauth._route[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(
@@ -3241,6 +3503,7 @@ comment on function preauth._fresh_routes(text[], timestamptz) is 'The routes of
 -- lapse, and waiting for it could close a ring of waits.
 create function preauth._give_back(window_id bigint, at timestamptz) returns bigint
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   lapsed preauth._closing[] := array(
@@ -3263,6 +3526,7 @@ comment on function preauth._give_back(bigint, timestamptz) is
 -- 040_internal/_grant_statements.sql
 create function preauth._grant_statements() returns setof text
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   with may as (
     select t.class, t.name, r.rolname
@@ -3283,9 +3547,11 @@ comment on function preauth._grant_statements() is 'The grants that preauth._aud
 -- A loop of simple expressions: for a batch of one it costs a tenth of a query.
 create function preauth._has_denial(rulings preauth._ruling[]) returns boolean
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   for k in 1 .. cardinality(rulings) loop
+    continue when rulings[k].verdict = 'authorized';
     if preauth._is_denial(rulings[k].verdict) then
       return true;
     end if;
@@ -3298,6 +3564,7 @@ comment on function preauth._has_denial(preauth._ruling[]) is 'Whether any item 
 -- 040_internal/_has_twin.sql
 create function preauth._has_twin(asks preauth._ask[]) returns boolean
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   for k in 1 .. cardinality(asks) loop
@@ -3314,6 +3581,7 @@ comment on function preauth._has_twin(preauth._ask[]) is 'Whether two asks have 
 -- A query of its own for each: a join, planned while the table was small, reads all of it for as long as the connection lives.
 create function preauth._held(asks preauth._ask[]) returns preauth.reservation[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(
@@ -3326,9 +3594,12 @@ comment on function preauth._held(preauth._ask[]) is 'The reservation of each as
 
 -- 040_internal/_held_cost.sql
 create function preauth._held_cost(body jsonb, option_no integer, price_table_ids bigint[]) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select preauth._cost_of(preauth._tariffs_of(price_table_ids), preauth._option_counts(body, option_no), not body ? 'usage', preauth._option_amounts(body, option_no))
+begin
+  return preauth._cost_of(preauth._tariffs_of(price_table_ids), preauth._option_counts(body, option_no), not body ? 'usage', preauth._option_amounts(body, option_no));
+end
 $$;
 comment on function preauth._held_cost(jsonb, integer, bigint[]) is 'What an option was held for by dimension, {unit: {dimension: amount}}: of a charge''s usage, else of max_usage; null where it was not priced.';
 
@@ -3337,6 +3608,7 @@ create function preauth._held_then(
   request_id text, account_id text, call text, held_at timestamptz, expires_at timestamptz, window_id bigint, at timestamptz, available bigint)
 returns table (amount bigint, closed_at timestamptz, state text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select h.amount, h.closed_at, h.state
   from (
@@ -3371,6 +3643,7 @@ comment on function preauth._held_then(text, text, text, timestamptz, timestampt
 -- 040_internal/_hold.sql
 create function preauth._hold(window_ids bigint[], amounts bigint[], capacities bigint[]) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   held integer;
@@ -3393,32 +3666,22 @@ comment on function preauth._hold(bigint[], bigint[], bigint[]) is
 
 -- 040_internal/_hold_line_json.sql
 create function preauth._hold_line_json(account_id text, budget text, scope text, unit text, window_key text, amount bigint, available bigint) returns json
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case when scope = account_id
+begin
+  return case when scope = account_id
     then json_build_object('budget', budget, 'scope', scope, 'unit', unit, 'window', window_key, 'amount', amount, 'available', available)
     else json_build_object('budget', budget, 'scope', scope, 'unit', unit, 'window', window_key, 'amount', amount)
-  end
+  end;
+end
 $$;
 comment on function preauth._hold_line_json(text, text, text, text, text, bigint, bigint) is 'A line of an authorization; the fill level of a shared scope is left out.';
-
--- 040_internal/_hold_line_text.sql
--- Ids, names, units and window keys have no character that JSON escapes: their CHECKs say so.
-create function preauth._hold_line_text(account_id text, budget text, scope text, unit text, window_key text, amount bigint, available bigint) returns text
-language sql stable
-as $$
-  select case when scope = account_id
-    then format('{"budget": "%s", "scope": "%s", "unit": "%s", "window": "%s", "amount": %s, "available": %s}',
-      budget, scope, unit, window_key, amount, coalesce(available::text, 'null'))
-    else format('{"budget": "%s", "scope": "%s", "unit": "%s", "window": "%s", "amount": %s}', budget, scope, unit, window_key, amount)
-  end
-$$;
-comment on function preauth._hold_line_text(text, text, text, text, text, bigint, bigint) is
-  'A line of an authorization of the account as JSON text, with what is available after it only where the window is the account''s own.';
 
 -- 040_internal/_hold_lines.sql
 create function preauth._hold_lines(asks preauth._ask[], lines preauth._line[], slots preauth._slot[], at timestamptz) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   window_ids bigint[] := array[]::bigint[];
@@ -3433,12 +3696,12 @@ begin
     place := lines[k].slot;
     amounts[place] := amounts[place] + lines[k].amount;
     capacities[place] := greatest(capacities[place],
-      case when preauth._is_record(asks[lines[k].n].body) then preauth._most_counted() else slots[place].capacity end);
+      case when (asks[lines[k].n].body ->> 'record')::boolean then preauth._most_counted() else slots[place].capacity end);
   end loop;
   perform preauth._hold(window_ids, amounts, capacities);
   insert into preauth.hold_line (request_id, account_id, position, window_id, amount, available_after, state, lapses_at)
   select asks[l.n].request_id, asks[l.n].account_id, l.position, window_ids[l.slot], l.amount, l.available_after, 'held',
-    case when slots[l.slot].on_expiry = 'release' then preauth._expiry(asks[l.n], at) end
+    case when slots[l.slot].on_expiry = 'release' then at + make_interval(secs => (asks[l.n].body ->> 'ttl_seconds')::integer) end
   from unnest(lines) as l;
 end
 $$;
@@ -3447,6 +3710,7 @@ comment on function preauth._hold_lines(preauth._ask[], preauth._line[], preauth
 -- 040_internal/_holdings.sql
 create function preauth._holdings(asks preauth._ask[]) returns preauth._holding[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(
@@ -3471,7 +3735,7 @@ comment on function preauth._holdings(preauth._ask[]) is 'The hold lines of the 
 create function preauth._holds_at(w preauth.budget_window, at timestamptz, available bigint, reserved bigint, max_count integer)
 returns table (request_id text, account_id text, amount bigint, held_at timestamptz, closed_at timestamptz, state text)
 language plpgsql stable set plan_cache_mode = force_custom_plan
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off set jit = off
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off set jit = off
 as $$
 declare
   alone text := case when not exists (select from preauth.account as a where a.parent_id = w.account_id) then w.account_id end;
@@ -3522,6 +3786,7 @@ comment on function preauth._holds_at(preauth.budget_window, timestamptz, bigint
 -- 040_internal/_insert_price_table.sql
 create function preauth._insert_price_table(body jsonb, name text, unit text, effective_from timestamptz, tiers jsonb, actor text) returns preauth.price_table
 language sql
+set search_path = pg_catalog, pg_temp
 as $$
   with scale as materialized (
     select preauth._scale_of(tiers) as scale
@@ -3553,6 +3818,7 @@ create function preauth._insert_reservations(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], rulings preauth._ruling[], decided integer[], at timestamptz)
 returns integer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   request_ids text[];
@@ -3564,8 +3830,8 @@ begin
        ceilings, price_table_ids)
     select asks[d.n].request_id, asks[d.n].account_id, asks[d.n].call, asks[d.n].body,
       case when rulings[d.n].denial is null then 'authorized' else 'denied' end,
-      preauth._option_model(asks[d.n].body, rulings[d.n].option_no), rulings[d.n].option_no, rulings[d.n].on_expiry,
-      at, case when rulings[d.n].denial is null then preauth._expiry(asks[d.n], at) end, asks[d.n].actor, rulings[d.n].denial,
+      case when rulings[d.n].option_no = 0 then asks[d.n].body ->> 'model' else preauth._option_model(asks[d.n].body, rulings[d.n].option_no) end, rulings[d.n].option_no, rulings[d.n].on_expiry,
+      at, case when rulings[d.n].denial is null then at + make_interval(secs => (asks[d.n].body ->> 'ttl_seconds')::integer) end, asks[d.n].actor, rulings[d.n].denial,
       quotes[quote_of[d.n] + rulings[d.n].option_no].amounts, quotes[quote_of[d.n] + rulings[d.n].option_no].price_table_ids
     from unnest(decided) as d (n)
     order by 1, 2
@@ -3590,6 +3856,7 @@ comment on function preauth._insert_reservations(preauth._ask[], preauth._quote[
 -- moves past the gap's end.
 create function preauth._instant(local_time timestamp, zone text) returns timestamptz
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   reading timestamptz := local_time at time zone zone;
@@ -3607,32 +3874,44 @@ comment on function preauth._instant(timestamp, text) is 'The first instant at w
 
 -- 040_internal/_instant_by_offset_at.sql
 create function preauth._instant_by_offset_at(local_time timestamp, other_time timestamp, zone text) returns timestamptz
-language sql stable
-as $$ select (local_time - (other_time - ((other_time at time zone zone) at time zone 'UTC'))) at time zone 'UTC' $$;
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (local_time - (other_time - ((other_time at time zone zone) at time zone 'UTC'))) at time zone 'UTC';
+end
+$$;
 comment on function preauth._instant_by_offset_at(timestamp, timestamp, text) is 'The instant of local_time by the UTC offset that the zone has at other_time.';
 
 -- 040_internal/_is_amount.sql
 create function preauth._is_amount(value jsonb) returns boolean
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case when jsonb_typeof(value) = 'number' and value::text ~ '^[0-9]+$' and length(value::text) <= 16 then value::text::bigint <= 9007199254740991 else false end
+begin
+  return case when jsonb_typeof(value) = 'number' and value::text ~ '^[0-9]+$' and length(value::text) <= 16 then value::text::bigint <= 9007199254740991 else false end;
+end
 $$;
 comment on function preauth._is_amount(jsonb) is 'A whole JSON number from 0 to 2^53-1; 7.0, "7" and true are not.';
 
 -- 040_internal/_is_bounded.sql
 create function preauth._is_bounded(dimension text, bounds jsonb) returns boolean
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select bounds ? dimension
+begin
+  return bounds ? dimension
     or bounds ? 'prompt_tokens' and preauth._dimension_side(dimension) is not distinct from 'input'
     or bounds ? 'completion_tokens' and dimension in ('output_tokens', 'reasoning_tokens')
-    or dimension = 'requests'
+    or dimension = 'requests';
+end
 $$;
 comment on function preauth._is_bounded(text, jsonb) is 'Whether max_usage bounds a dimension, by its name or as one of any kind; a request is one.';
 
 -- 040_internal/_is_charge_due.sql
 create function preauth._is_charge_due(held preauth.reservation[], at timestamptz) returns boolean
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   for k in 1 .. cardinality(held) loop
@@ -3645,9 +3924,17 @@ end
 $$;
 comment on function preauth._is_charge_due(preauth.reservation[], timestamptz) is 'Whether the time of a hold that is charged then has passed.';
 
+-- 040_internal/_is_counted.sql
+create function preauth._is_counted(route preauth._route, wanted bigint[]) returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$ select exists (select from unnest(route.units, wanted) as w (unit, amount) where w.amount is not null and w.unit <> 'open_holds') $$;
+comment on function preauth._is_counted(preauth._route, bigint[]) is 'Whether any budget of a route counts an option, going by what it asks of each. A bound on open holds is no budget.';
+
 -- 040_internal/_is_date.sql
 create function preauth._is_date(value jsonb) returns boolean
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'
@@ -3661,6 +3948,7 @@ comment on function preauth._is_date(jsonb) is 'Whether the value is a calendar 
 -- 040_internal/_is_decided.sql
 create function preauth._is_decided(n integer, asks preauth._ask[], rulings preauth._ruling[]) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select exists (
     select from unnest(rulings) as r
@@ -3671,22 +3959,31 @@ comment on function preauth._is_decided(integer, preauth._ask[], preauth._ruling
 
 -- 040_internal/_is_denial.sql
 create function preauth._is_denial(verdict text) returns boolean
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select verdict in ('budget_exhausted', 'exceeds_limit', 'too_many_holds', 'account_unknown', 'account_suspended', 'no_budget')
+begin
+  return verdict in ('budget_exhausted', 'exceeds_limit', 'too_many_holds', 'account_unknown', 'account_suspended', 'no_budget');
+end
 $$;
 comment on function preauth._is_denial(text) is 'Whether a verdict is a denial, which is recorded and final for its request_id; other refusals leave no trace.';
 
 -- 040_internal/_is_id.sql
 -- A bounded repetition would make the regular expression fifty times as slow.
 create function preauth._is_id(value text) returns boolean
-language sql immutable
-as $$ select value ~ '^[A-Za-z0-9_.:@/-]+$' and length(value) <= 128 $$;
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return value ~ '^[A-Za-z0-9_.:@/-]+$' and length(value) <= 128;
+end
+$$;
 comment on function preauth._is_id(text) is 'The form of request_id, account_id, plan_id, session_id and model: 1 to 128 characters of A-Z a-z 0-9 _ . : @ / -';
 
 -- 040_internal/_is_instant.sql
 create function preauth._is_instant(value jsonb) returns boolean
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return coalesce(jsonb_typeof(value) = 'string'
@@ -3701,6 +3998,7 @@ comment on function preauth._is_instant(jsonb) is 'Whether the value is an insta
 -- 040_internal/_is_leased.sql
 create function preauth._is_leased(window_id bigint) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select exists (
     select from preauth.budget_window as w join preauth.budget as b on b.budget_id = w.budget_id
@@ -3710,21 +4008,34 @@ comment on function preauth._is_leased(bigint) is 'Whether holds on a window are
 
 -- 040_internal/_is_line.sql
 create function preauth._is_line(value jsonb, longest integer) returns boolean
-language sql immutable
-as $$ select jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[^[:cntrl:]]+$' and length(value #>> '{}') <= longest $$;
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[^[:cntrl:]]+$' and length(value #>> '{}') <= longest;
+end
+$$;
 comment on function preauth._is_line(jsonb, integer) is 'A string of 1 to longest characters, none of them a control character.';
 
 -- 040_internal/_is_name.sql
 create function preauth._is_name(value text, longest integer) returns boolean
-language sql immutable
-as $$ select value ~ '^[a-z][a-z0-9_.-]*$' and length(value) <= longest $$;
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return value ~ '^[a-z][a-z0-9_.-]*$' and length(value) <= longest;
+end
+$$;
 comment on function preauth._is_name(text, integer) is 'The form of budget names (up to 64 characters) and label names (up to 32): a-z first, then a-z 0-9 _ . -';
 
 -- 040_internal/_is_period_in_seconds.sql
 create function preauth._is_period_in_seconds(value jsonb) returns boolean
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select coalesce(preauth._is_amount(value) and value::text::bigint between 1 and 31622400, false)
+begin
+  return coalesce(preauth._is_amount(value) and value::text::bigint between 1 and 31622400, false);
+end
 $$;
 comment on function preauth._is_period_in_seconds(jsonb) is 'A whole number of seconds from 1 to 31622400 (366 days).';
 
@@ -3732,14 +4043,18 @@ comment on function preauth._is_period_in_seconds(jsonb) is 'A whole number of s
 -- Behind IFs, so that what an item does not have costs it nothing.
 create function preauth._is_plain(call text, item jsonb) returns boolean
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
+  request_id text := (item -> 'request_id')::text;
+  account_id text := (item -> 'account_id')::text;
   rest jsonb;
 begin
-  if jsonb_typeof(item) is distinct from 'object' or not preauth._is_plain_id(item -> 'request_id') then
+  if jsonb_typeof(item) is distinct from 'object' or not coalesce(request_id ~ '^"[A-Za-z0-9_.:@/-]+"$' and length(request_id) <= 130, false) then
     return false;
   end if;
-  if not preauth._is_plain_id(item -> 'account_id') and (item ->> 'account_id' is not null or call in ('reserve', 'charge')) then
+  if not coalesce(account_id ~ '^"[A-Za-z0-9_.:@/-]+"$' and length(account_id) <= 130, false)
+      and (item ->> 'account_id' is not null or call in ('reserve', 'charge')) then
     return false;
   end if;
   rest := item - array['request_id', 'account_id'];
@@ -3764,46 +4079,68 @@ comment on function preauth._is_plain(text, jsonb) is
 
 -- 040_internal/_is_plain_id.sql
 create function preauth._is_plain_id(value jsonb) returns boolean
-language sql immutable
-as $$ select coalesce(value::text ~ '^"[A-Za-z0-9_.:@/-]+"$' and length(value::text) <= 130, false) $$;
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return coalesce(value::text ~ '^"[A-Za-z0-9_.:@/-]+"$' and length(value::text) <= 130, false);
+end
+$$;
 comment on function preauth._is_plain_id(jsonb) is 'Whether a JSON value is a well-formed id: preauth._is_id with its quotes.';
 
 -- 040_internal/_is_plain_request.sql
 create function preauth._is_plain_request(body jsonb) returns boolean
-language sql immutable
-as $$ select not body ?| array['amounts', 'usage', 'alternatives'] $$;
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return not body ?| array['amounts', 'usage', 'alternatives'];
+end
+$$;
 comment on function preauth._is_plain_request(jsonb) is 'Whether a priced request says no more of what it asks for than its max_usage.';
 
 -- 040_internal/_is_priced.sql
 create function preauth._is_priced(body jsonb) returns boolean
-language sql immutable
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when body ?| array['max_usage', 'usage'] then true
     when body ? 'alternatives' then body -> 'alternatives' @? '$[*].max_usage'
     else false
-  end
+  end;
+end
 $$;
 comment on function preauth._is_priced(jsonb) is 'Whether a request, or an alternative of it, says what it uses, so that what it asks of budgets is to be worked out.';
 
 -- 040_internal/_is_record.sql
 create function preauth._is_record(body jsonb) returns boolean
-language sql immutable
-as $$ select case when body ? 'record' then (body ->> 'record')::boolean else false end $$;
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case when body ? 'record' then (body ->> 'record')::boolean else false end;
+end
+$$;
 comment on function preauth._is_record(jsonb) is 'Whether a charge records spend that has happened already, which nothing refuses.';
 
 -- 040_internal/_is_signed_amount.sql
 create function preauth._is_signed_amount(value jsonb) returns boolean
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case when jsonb_typeof(value) = 'number' and value::text ~ '^-?[0-9]+$' and length(value::text) <= 17
-    then value::text::bigint between -9007199254740991 and 9007199254740991 and value::text::bigint <> 0 else false end
+begin
+  return case when jsonb_typeof(value) = 'number' and value::text ~ '^-?[0-9]+$' and length(value::text) <= 17
+    then value::text::bigint between -9007199254740991 and 9007199254740991 and value::text::bigint <> 0 else false end;
+end
 $$;
 comment on function preauth._is_signed_amount(jsonb) is 'A whole JSON number from -(2^53-1) to 2^53-1, and not 0.';
 
 -- 040_internal/_is_time_zone.sql
 create function preauth._is_time_zone(value jsonb) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_typeof(value) = 'string' and exists (
     select from pg_timezone_names as z where z.name = value #>> '{}' and z.name !~ '^(posix|right)/|^(Factory|localtime|posixrules)$')
@@ -3812,14 +4149,20 @@ comment on function preauth._is_time_zone(jsonb) is 'Whether the value is a name
 
 -- 040_internal/_is_unit.sql
 create function preauth._is_unit(value text) returns boolean
-language sql immutable
-as $$ select value ~ '^[a-z][a-z0-9_]*$' and length(value) <= 32 $$;
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return value ~ '^[a-z][a-z0-9_]*$' and length(value) <= 32;
+end
+$$;
 comment on function preauth._is_unit(text) is 'The form of a unit: 1 to 32 characters, a-z first, then a-z 0-9 _';
 
 -- 040_internal/_is_unstarted.sql
 -- Of what this very call has made: a raise that it has ended leaves an event.
 create function preauth._is_unstarted(w preauth.budget_window, budget preauth.budget, made bigint[], slot_ids bigint[], reserved bigint[]) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(w.window_id = any (made), false) and w.reserved = 0 and coalesce(reserved[array_position(slot_ids, w.window_id)], 0) = 0 and (budget.window_policy ->> 'kind' = 'fixed' or budget.rollover is not null)
     and w.settled = coalesce((
@@ -3833,6 +4176,7 @@ comment on function preauth._is_unstarted(preauth.budget_window, preauth.budget,
 -- 040_internal/_is_untold.sql
 create function preauth._is_untold(route preauth._route, amounts jsonb, problems jsonb) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select exists (
     select from unnest(route.units, route.hard) as u (unit, hard)
@@ -3844,6 +4188,7 @@ comment on function preauth._is_untold(preauth._route, jsonb, jsonb) is 'Whether
 -- 040_internal/_is_within.sql
 create function preauth._is_within(account_id text, within text) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select within is null
     or exists (select from preauth.account as a where a.account_id = _is_within.account_id and within = any (a.path))
@@ -3853,6 +4198,7 @@ comment on function preauth._is_within(text, text) is 'Whether an account lies i
 -- 040_internal/_keep_routes.sql
 create function preauth._keep_routes(account_ids text[], at timestamptz) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into preauth.route as r
@@ -3869,6 +4215,7 @@ comment on function preauth._keep_routes(text[], timestamptz) is 'Works out the 
 -- 040_internal/_kept_routes.sql
 create function preauth._kept_routes(account_ids text[], at timestamptz) returns preauth._route[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(
@@ -3889,6 +4236,7 @@ comment on function preauth._kept_routes(text[], timestamptz) is 'The routes of 
 -- 040_internal/_key_errors.sql
 create function preauth._key_errors(name text, role text, key_hash bytea, account_id text) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0), '[]')
   from (values
@@ -3904,16 +4252,20 @@ comment on function preauth._key_errors(text, text, bytea, text) is 'What is wro
 
 -- 040_internal/_key_json.sql
 create function preauth._key_json(key preauth.api_key) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select jsonb_build_object('key_id', key.key_id, 'name', key.name, 'role', key.role, 'account_id', key.account_id,
-    'created_at', preauth._time(key.created_at), 'revoked_at', preauth._time(key.revoked_at))
+begin
+  return jsonb_build_object('key_id', key.key_id, 'name', key.name, 'role', key.role, 'account_id', key.account_id,
+    'created_at', preauth._time(key.created_at), 'revoked_at', preauth._time(key.revoked_at));
+end
 $$;
 comment on function preauth._key_json(preauth.api_key) is 'A key as it is read: never its hash.';
 
 -- 040_internal/_kin.sql
 create function preauth._kin(scope text, budget preauth.budget) returns table (budget_id bigint)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select k.budget_id from preauth.budget as k
   where k.name = budget.name and (k.account_id = scope or k.plan_id is not null) and preauth._counts_alike(k, budget)
@@ -3924,6 +4276,7 @@ comment on function preauth._kin(text, preauth.budget) is
 -- 040_internal/_kindred_windows.sql
 create function preauth._kindred_windows(account_id text, plan_ids text[], names text[], window_key text, at timestamptz) returns table (window_id bigint)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select c.window_id
   from (
@@ -3951,6 +4304,7 @@ comment on function preauth._kindred_windows(text, text[], text[], text, timesta
 -- 040_internal/_known.sql
 create function preauth._known(asks preauth._ask[]) returns integer[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(
@@ -3964,20 +4318,24 @@ comment on function preauth._known(preauth._ask[]) is 'The items whose key has b
 
 -- 040_internal/_known_fields.sql
 create function preauth._known_fields(call text) returns text[]
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case call
+begin
+  return case call
     when 'reserve' then array['request_id', 'account_id', 'amounts', 'max_usage', 'model', 'session_id', 'ttl_seconds', 'labels', 'alternatives', 'dry_run']
     when 'charge' then array['request_id', 'account_id', 'amounts', 'max_usage', 'usage', 'model', 'session_id', 'labels', 'record']
     when 'settle' then array['request_id', 'account_id', 'amounts', 'usage', 'provider_request_id', 'outcome']
     else preauth._plain_fields(call)
-  end
+  end;
+end
 $$;
 comment on function preauth._known_fields(text) is 'The fields of a call that null may stand in for.';
 
 -- 040_internal/_labels_errors.sql
 create function preauth._labels_errors(path text, value jsonb) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if jsonb_typeof(value) <> 'object' then
@@ -4004,6 +4362,7 @@ comment on function preauth._labels_errors(text, jsonb) is 'What is wrong with l
 -- 040_internal/_lapsed.sql
 create function preauth._lapsed(window_id bigint, at timestamptz) returns bigint
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(sum(h.amount), 0)::bigint from preauth.hold_line as h where h.window_id = _lapsed.window_id and h.lapses_at <= at
 $$;
@@ -4012,6 +4371,7 @@ comment on function preauth._lapsed(bigint, timestamptz) is 'What a window''s re
 -- 040_internal/_lapses.sql
 create function preauth._lapses(slots preauth._slot[], lines preauth._line[], expiries timestamptz[], at timestamptz, most integer) returns preauth._lapse[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(
@@ -4040,35 +4400,28 @@ $$;
 comment on function preauth._lapses(preauth._slot[], preauth._line[], timestamptz[], timestamptz, integer) is
   'What the slots get back when: slices that age out, and the first most leases of each, what is about to be recorded among them. expiries: by item.';
 
--- 040_internal/_last_line.sql
-create function preauth._last_line(lines preauth._line[], n integer, from_line integer) returns integer
-language plpgsql stable
-as $$
-declare
-  to_line integer := from_line - 1;
-begin
-  while lines[to_line + 1].n = n loop
-    to_line := to_line + 1;
-  end loop;
-  return to_line;
-end
-$$;
-comment on function preauth._last_line(preauth._line[], integer, integer) is 'Where the lines of item n, which begin at from_line if it has any, end.';
-
 -- 040_internal/_last_option.sql
 create function preauth._last_option(body jsonb) returns integer
-language sql immutable
-as $$ select case when body ? 'alternatives' then jsonb_array_length(body -> 'alternatives') else 0 end $$;
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case when body ? 'alternatives' then jsonb_array_length(body -> 'alternatives') else 0 end;
+end
+$$;
 comment on function preauth._last_option(jsonb) is 'How many alternatives a request has.';
 
 -- 040_internal/_left_over.sql
 create function preauth._left_over(limit_amount bigint, raised bigint, taken bigint, rollover jsonb) returns bigint
-language sql immutable
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when taken > limit_amount and (rollover ->> 'overspend')::boolean then limit_amount - taken
     else least(greatest(limit_amount - raised - taken, 0), (rollover ->> 'max')::bigint)
-  end
+  end;
+end
 $$;
 comment on function preauth._left_over(bigint, bigint, bigint, jsonb) is
   'What a window that ends with a limit, so much of it raised, and with so much taken (settled and held) leaves to the next, in the budget''s unit: negative when more is taken than the limit, and that is carried. A temporary raise is not left over.';
@@ -4076,6 +4429,7 @@ comment on function preauth._left_over(bigint, bigint, bigint, jsonb) is
 -- 040_internal/_lifecycle_batch.sql
 create function preauth._lifecycle_batch(call text, items jsonb, actors text[], within text[]) returns preauth._answer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   asks preauth._ask[] := preauth._asks(call, items, actors, within);
@@ -4098,9 +4452,11 @@ comment on function preauth._lifecycle_batch(text, jsonb, text[], text[]) is
 
 -- 040_internal/_lifecycle_refusal.sql
 create function preauth._lifecycle_refusal(ask preauth._ask, code text, more text default null) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when code in ('malformed', 'forbidden') then preauth._refusal(ask, code)
     when ask.body ? 'priced' and code in ('price_missing', 'dimension_unpriced', 'amount_out_of_range') and preauth._settle_problem(ask, more) is not null
       then preauth._refusal(ask, code, preauth._settle_problem(ask, more)::text)
@@ -4120,13 +4476,15 @@ as $$
         when 'amount_missing' then format('Reservation %s holds %s, and the usage does not say how many.', ask.request_id, more)
       end,
       jsonb_strip_nulls(jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id, 'unit', more)))
-  end
+  end;
+end
 $$;
 comment on function preauth._lifecycle_refusal(preauth._ask, text, text) is 'A refusal of settle, release, extend, cancel or resolve as problem+json.';
 
 -- 040_internal/_lifecycle_round.sql
 create function preauth._lifecycle_round(call text, asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   case call
@@ -4143,6 +4501,7 @@ comment on function preauth._lifecycle_round(text, preauth._ask[], preauth.reser
 -- 040_internal/_lifecycle_rounds.sql
 create function preauth._lifecycle_rounds(call text, asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   answers preauth._answer[] := array[]::preauth._answer[];
@@ -4167,6 +4526,7 @@ comment on function preauth._lifecycle_rounds(text, preauth._ask[], preauth.rese
 -- 040_internal/_limit_at.sql
 create function preauth._limit_at(w preauth.budget_window, budget preauth.budget, at timestamptz) returns bigint
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case when w.budget_id = budget.budget_id then w.limit_amount - case when w.raised_until <= at then w.raised else 0 end
     else (select l.limit_amount from preauth._limit_with(w, budget.limit_amount, at) as l) end
@@ -4177,6 +4537,7 @@ comment on function preauth._limit_at(preauth.budget_window, preauth.budget, tim
 -- 040_internal/_limit_at_end.sql
 create function preauth._limit_at_end(w preauth.budget_window, budget preauth.budget, out limit_amount bigint, out raised bigint)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select l.limit_amount - case when l.raised_until <= w.ends_at then l.raised else 0 end, case when l.raised_until <= w.ends_at then 0 else l.raised end
   from (
@@ -4194,6 +4555,7 @@ comment on function preauth._limit_at_end(preauth.budget_window, preauth.budget)
 create function preauth._limit_with(
   w preauth.budget_window, budget_limit bigint, at timestamptz, out limit_amount bigint, out raised bigint, out raised_until timestamptz)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select p.plain_limit + r.raised, r.raised, r.raised_until
   from preauth.budget as b
@@ -4207,6 +4569,7 @@ comment on function preauth._limit_with(preauth.budget_window, bigint, timestamp
 -- 040_internal/_line_lapse.sql
 create function preauth._line_lapse(slot preauth._slot, expires_at timestamptz, at timestamptz, out lapses_at timestamptz, out is_lease boolean)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select
     case
@@ -4220,21 +4583,25 @@ comment on function preauth._line_lapse(preauth._slot, timestamptz, timestamptz)
 
 -- 040_internal/_line_states_allowed.sql
 create function preauth._line_states_allowed(reservation_state text) returns text[]
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case reservation_state
+begin
+  return case reservation_state
     when 'denied' then array[]::text[]
     when 'settled' then array['lapsed', 'settled']
     when 'released' then array['lapsed', 'released']
     when 'lapsed' then array['lapsed']
     else array['held', 'lapsed']
-  end
+  end;
+end
 $$;
 comment on function preauth._line_states_allowed(text) is 'States that the lines of a reservation in a state may be in.';
 
 -- 040_internal/_locate.sql
 create function preauth._locate(ask preauth._ask, out account_id text, out problem text)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   candidates text[] := array(select r.account_id from preauth.reservation as r
@@ -4249,6 +4616,7 @@ comment on function preauth._locate(preauth._ask) is 'The account of the one res
 -- 040_internal/_located.sql
 create function preauth._located(inout asks preauth._ask[], out refused preauth._answer[])
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   wanted preauth._ask[] := asks;
@@ -4268,7 +4636,7 @@ begin
       else
         asks := asks || preauth._of_account(wanted[n], found.account_id);
       end if;
-    elsif preauth._may_ask(wanted, n) then
+    elsif wanted[n].within is null or wanted[n].within = wanted[n].account_id or preauth._is_within(wanted[n].account_id, wanted[n].within) then
       asks := asks || wanted[n];
     else
       refused := refused || preauth._problem_answer(n, preauth._lifecycle_refusal(wanted[n], 'forbidden'));
@@ -4284,6 +4652,7 @@ comment on function preauth._located(preauth._ask[]) is 'The asks with the accou
 -- 040_internal/_lock_configuration.sql
 create function preauth._lock_configuration() returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform from preauth.configuration for no key update;
@@ -4296,6 +4665,7 @@ comment on function preauth._lock_configuration() is
 -- Runs as whoever installs or migrates, at the end of it.
 create function preauth._lock_down() returns void
 language plpgsql set search_path = pg_catalog, pg_temp
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   statement text;
@@ -4327,6 +4697,7 @@ comment on function preauth._lock_down() is
 -- What has lapsed already is not locked: a decision could not give it back, and would count it, for as long as this call takes.
 create function preauth._lock_leases(request_id text, account_id text, at timestamptz) returns boolean
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform from preauth.hold_line as l
@@ -4343,6 +4714,7 @@ comment on function preauth._lock_leases(text, text, timestamptz) is 'Locks a re
 -- 040_internal/_lock_plan_windows.sql
 create function preauth._lock_plan_windows(plan_id text, budgets jsonb, apply text, gained bigint[]) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform preauth._lock_windows(gained || array(
@@ -4365,6 +4737,7 @@ comment on function preauth._lock_plan_windows(text, jsonb, text, bigint[]) is
 create function preauth._lock_reservations(
   inout asks preauth._ask[], out held preauth.reservation[], out at timestamptz, out refused preauth._answer[])
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   wanted preauth._ask[] := asks;
@@ -4397,6 +4770,7 @@ comment on function preauth._lock_reservations(preauth._ask[]) is
 -- 040_internal/_lock_slots.sql
 create function preauth._lock_slots(routes preauth._route[], out slots preauth._slot[], out slot_ids bigint[], out reserved bigint[])
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   window_ids bigint[] := array[]::bigint[];
@@ -4439,6 +4813,7 @@ comment on function preauth._lock_slots(preauth._route[]) is
 -- Who waited for a change of budgets sees its new budgets only in another statement: then all is locked, and looked at once more.
 create function preauth._lock_tallies(window_ids bigint[], at timestamptz) returns preauth._tally[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   tallies preauth._tally[];
@@ -4472,6 +4847,7 @@ comment on function preauth._lock_tallies(bigint[], timestamptz) is 'Locks windo
 -- 040_internal/_lock_windows.sql
 create function preauth._lock_windows(window_ids bigint[]) returns setof preauth.budget_window
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   w preauth.budget_window;
@@ -4493,6 +4869,7 @@ comment on function preauth._lock_windows(bigint[]) is
 -- 040_internal/_locked_windows.sql
 create function preauth._locked_windows(window_ids bigint[]) returns preauth.budget_window[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(
@@ -4507,6 +4884,7 @@ comment on function preauth._locked_windows(bigint[]) is 'Locks windows in the o
 -- 040_internal/_log_change.sql
 create function preauth._log_change(actor text, subject text, subject_id text, before jsonb, after jsonb, reason text) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if before is distinct from after then
@@ -4522,6 +4900,7 @@ create function preauth._make_room(
   slots preauth._slot[], slot_ids bigint[], inout reserved bigint[], inout looked_back bigint[],
   places integer[], wanted bigint[], enforced boolean, at timestamptz, out short integer)
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   freed bigint;
@@ -4545,6 +4924,7 @@ create function preauth._make_routes(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], account_ids text[], models text[], route_of integer[], at timestamptz,
   out routes preauth._route[], out made bigint[])
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   unopened_ids text[];
@@ -4569,6 +4949,7 @@ comment on function preauth._make_routes(preauth._ask[], preauth._quote[], integ
 -- 040_internal/_make_windows.sql
 create function preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamptz) returns bigint[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   overspent bigint[];
@@ -4610,15 +4991,19 @@ comment on function preauth._make_windows(integer[], text[], text[], preauth.bud
 
 -- 040_internal/_malformed.sql
 create function preauth._malformed(errors jsonb) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select preauth._problem('malformed', 'See errors: each names a field and what is wrong with it.', jsonb_build_object('errors', errors))
+begin
+  return preauth._problem('malformed', 'See errors: each names a field and what is wrong with it.', jsonb_build_object('errors', errors));
+end
 $$;
 comment on function preauth._malformed(jsonb) is 'The 400 for these errors.';
 
 -- 040_internal/_mark_exceeding.sql
 create function preauth._mark_exceeding(ask preauth._ask, at timestamptz) returns preauth._answer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update preauth.hold_line as l set lapses_at = null
@@ -4634,6 +5019,7 @@ comment on function preauth._mark_exceeding(preauth._ask, timestamptz) is 'A set
 -- 040_internal/_mark_unknown.sql
 create function preauth._mark_unknown(ask preauth._ask, at timestamptz) returns preauth._answer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   r preauth.reservation;
@@ -4657,6 +5043,7 @@ comment on function preauth._mark_unknown(preauth._ask, timestamptz) is 'The pro
 -- 040_internal/_may_archive.sql
 create function preauth._may_archive(r preauth.reservation, before timestamptz) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select r.state = 'denied' or exists (
     select from preauth.usage_event as u
@@ -4669,26 +5056,21 @@ as $$
 $$;
 comment on function preauth._may_archive(preauth.reservation, timestamptz) is 'Whether all of it is from before an instant, and has aged out of the rolling windows that count it.';
 
--- 040_internal/_may_ask.sql
-create function preauth._may_ask(asks preauth._ask[], n integer) returns boolean
-language sql stable
-as $$
-  select case
-    when asks[n].within is null or asks[n].within = asks[n].account_id then true
-    else preauth._is_within(asks[n].account_id, asks[n].within)
-  end
-$$;
-comment on function preauth._may_ask(preauth._ask[], integer) is 'Whether item n asks for an account that its caller is bound to.';
-
 -- 040_internal/_may_close.sql
 create function preauth._may_close(state text, next_state text) returns boolean
-language sql stable
-as $$ select state = 'held' or (state in ('released', 'lapsed') and next_state = 'settled') $$;
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return state = 'held' or (state in ('released', 'lapsed') and next_state = 'settled');
+end
+$$;
 comment on function preauth._may_close(text, text) is 'A held line may be settled, released or lapse; what was given back may still be settled, late. A settled line never changes.';
 
 -- 040_internal/_may_turn.sql
 create function preauth._may_turn(route preauth._route) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select exists (select from preauth.account as a where a.account_id = any (route.path) and a.plan_changes_at is not null)
     or exists (select from preauth.limit_raise as r where r.account_id = any (route.path))
@@ -4702,6 +5084,7 @@ comment on function preauth._may_turn(preauth._route) is
 -- 040_internal/_missing_unit.sql
 create function preauth._missing_unit(route preauth._route, wanted bigint[]) returns text
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   for k in 1 .. cardinality(wanted) loop
@@ -4716,21 +5099,29 @@ comment on function preauth._missing_unit(preauth._route, bigint[]) is 'The firs
 
 -- 040_internal/_model_name_error.sql
 create function preauth._model_name_error(model jsonb, variant text) returns text
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when model is null or model = 'null' then 'is required'
     when preauth._value_error('id', model) is not null then preauth._value_error('id', model)
     when preauth._variant_of(model #>> '{}') is not null then format('must not end in :%s: say that as variant', preauth._variant_of(model #>> '{}'))
     when not preauth._is_id(preauth._price_table_name(model #>> '{}', variant)) then 'is too long: with its variant it may have 128 characters'
-  end
+  end;
+end
 $$;
 comment on function preauth._model_name_error(jsonb, text) is 'What is wrong with a name of a model to be priced; null when nothing is.';
 
 -- 040_internal/_most_counted.sql
 create function preauth._most_counted() returns bigint
-language sql immutable
-as $$ select 2000000000000000000 $$;
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return 2000000000000000000;
+end
+$$;
 comment on function preauth._most_counted() is
   'What a window counts to where nothing else bounds it, in the budget''s unit: 222 times the largest amount, and far enough below 2^63 that no sum overflows.';
 
@@ -4738,6 +5129,7 @@ comment on function preauth._most_counted() is
 create function preauth._most_output(
   dimension text, counts jsonb, is_ceiling boolean, unit text, is_told boolean, tariffs preauth._tariff[], room bigint, wanted bigint) returns numeric
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   tariff preauth._tariff;
@@ -4765,13 +5157,18 @@ comment on function preauth._most_output(text, jsonb, boolean, text, boolean, pr
 -- 040_internal/_move.sql
 create function preauth._move(closed preauth._closed[], tallies preauth._tally[]) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update preauth.hold_line as l
   set state = c.state, settled_amount = c.settled_amount, lapses_at = null
   from unnest(closed) as c
-  where l.request_id = any (array(select k.request_id from unnest(closed) as k))  -- found by key, however few rows the planner has seen
-    and l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position;
+  cross join lateral (
+    select x.ctid from preauth.hold_line as x
+    where x.request_id = c.request_id and x.account_id = c.account_id and x.position = c.position
+    offset 0  -- one look-up by key for each, however few rows the planner has seen
+  ) as place
+  where l.ctid = place.ctid;
   update preauth.budget_window as w
   set reserved = w.reserved - t.freed, settled = w.settled + t.spent
   from unnest(tallies) as t
@@ -4783,6 +5180,7 @@ comment on function preauth._move(preauth._closed[], preauth._tally[]) is 'Write
 -- 040_internal/_move_account.sql
 create function preauth._move_account(account_id text, parent_id text) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   above text[] := coalesce((select p.path from preauth.account as p where p.account_id = _move_account.parent_id), '{}');
@@ -4798,11 +5196,14 @@ comment on function preauth._move_account(text, text) is 'Puts an account, and a
 -- 040_internal/_next_capacity.sql
 -- Without a query, so that it costs every decision nothing; the rare case has its own function.
 create function preauth._next_capacity(w preauth.budget_window, budget preauth.budget) returns bigint
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case when budget.rollover is null and w.raised = 0
+begin
+  return case when budget.rollover is null and w.raised = 0
     then preauth._capacity(budget.limit_amount, preauth._overdraft(budget))
-    else preauth._carried_capacity(w, budget) end
+    else preauth._carried_capacity(w, budget) end;
+end
 $$;
 comment on function preauth._next_capacity(preauth.budget_window, preauth.budget) is
   'What the window after this one will have room for if nothing else is spent, in the budget''s unit: with what rolls over, and a raise that still lasts.';
@@ -4812,6 +5213,7 @@ create function preauth._next_window(
   scope text, budget preauth.budget, zone text, at timestamptz,
   out window_key text, out starts_at timestamptz, out ends_at timestamptz)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   policy constant jsonb := budget.window_policy;
@@ -4846,6 +5248,7 @@ comment on function preauth._next_window(text, preauth.budget, text, timestamptz
 -- 040_internal/_no_budget_applies.sql
 create function preauth._no_budget_applies(account_id text, name text) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case when exists (select from preauth.account as a where a.account_id = _no_budget_applies.account_id)
     then preauth._problem('budget_unknown', format('No budget %s applies to account %s.', name, account_id))
@@ -4855,26 +5258,21 @@ comment on function preauth._no_budget_applies(text, text) is 'The problem where
 
 -- 040_internal/_no_window_to_correct.sql
 create function preauth._no_window_to_correct(account_id text, body jsonb) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case when body ->> 'window' is null
+begin
+  return case when body ->> 'window' is null
     then preauth._problem('budget_unknown', format('No budget %s applies to account %s.', body ->> 'budget', account_id))
-    else preauth._problem('window_unknown', format('Budget %s of account %s has no window %s.', body ->> 'budget', account_id, body ->> 'window')) end
+    else preauth._problem('window_unknown', format('Budget %s of account %s has no window %s.', body ->> 'budget', account_id, body ->> 'window')) end;
+end
 $$;
 comment on function preauth._no_window_to_correct(text, jsonb) is 'Why there is nothing to correct, as a problem.';
-
--- 040_internal/_normal_body.sql
-create function preauth._normal_body(call text, item jsonb) returns jsonb
-language sql stable
-as $$
-  select case when call = 'reserve' then '{"ttl_seconds": 120}'::jsonb else '{}'::jsonb end
-    || jsonb_strip_nulls(item - array['request_id', 'account_id', 'dry_run'])
-$$;
-comment on function preauth._normal_body(text, jsonb) is 'A well-formed item without its key, with defaults written out: two requests are the same when these are equal.';
 
 -- 040_internal/_note.sql
 create function preauth._note(ask preauth._ask, event text, detail jsonb, at timestamptz) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into preauth.reservation_event (request_id, account_id, event, occurred_at, actor, detail)
@@ -4886,6 +5284,7 @@ comment on function preauth._note(preauth._ask, text, jsonb, timestamptz) is 'Ap
 -- 040_internal/_note_spend.sql
 create function preauth._note_spend(tallies preauth._tally[], at timestamptz) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform preauth._add_to_slices(array(select t.window_id from unnest(tallies) as t), array(select t.spent from unnest(tallies) as t), at);
@@ -4899,15 +5298,23 @@ comment on function preauth._note_spend(preauth._tally[], timestamptz) is 'What 
 
 -- 040_internal/_now.sql
 create function preauth._now() returns timestamptz
-language sql volatile
-as $$ select pg_catalog.clock_timestamp() $$;
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return pg_catalog.clock_timestamp();
+end
+$$;
 comment on function preauth._now() is 'The ledger''s only clock: the database server''s, read when asked. Tests replace it.';
 
 -- 040_internal/_numbered.sql
 create function preauth._numbered(ask preauth._ask, n integer) returns preauth._ask
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select row(n, ask.call, ask.request_id, ask.account_id, ask.body, ask.actor, ask.within, ask.dry_run, ask.twin, ask.errors)::preauth._ask
+begin
+  return row(n, ask.call, ask.request_id, ask.account_id, ask.body, ask.actor, ask.within, ask.dry_run, ask.twin, ask.errors)::preauth._ask;
+end
 $$;
 comment on function preauth._numbered(preauth._ask, integer) is 'The ask with another place in its batch.';
 
@@ -4915,6 +5322,7 @@ comment on function preauth._numbered(preauth._ask, integer) is 'The ask with an
 create function preauth._numerators_of(tiers jsonb, unit text, scale numeric)
 returns table (tier bigint, dimension text, rate numeric, bound numeric)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   with figures as (
     select t.place, r.dimension, preauth._dimension_side(r.dimension) as side,
@@ -4935,15 +5343,19 @@ comment on function preauth._numerators_of(jsonb, text, numeric) is
 
 -- 040_internal/_of_account.sql
 create function preauth._of_account(ask preauth._ask, account_id text) returns preauth._ask
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select row(ask.n, ask.call, ask.request_id, account_id, ask.body, ask.actor, ask.within, ask.dry_run, ask.twin, ask.errors)::preauth._ask
+begin
+  return row(ask.n, ask.call, ask.request_id, account_id, ask.body, ask.actor, ask.within, ask.dry_run, ask.twin, ask.errors)::preauth._ask;
+end
 $$;
 comment on function preauth._of_account(preauth._ask, text) is 'The ask with the account it left out.';
 
 -- 040_internal/_only_tariff.sql
 create function preauth._only_tariff(tariffs preauth._tariff[], model text) returns preauth._tariff
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   found_one preauth._tariff;
@@ -4964,6 +5376,7 @@ comment on function preauth._only_tariff(preauth._tariff[], text) is 'The tariff
 -- 040_internal/_open_accounts.sql
 create function preauth._open_accounts(account_ids text[], at timestamptz) returns text[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   opened text[];
@@ -4993,6 +5406,7 @@ comment on function preauth._open_accounts(text[], timestamptz) is 'Creates the 
 -- 040_internal/_open_aliases.sql
 create function preauth._open_aliases(body jsonb, name text, unit text, effective_from timestamptz, actor text) returns void
 language sql
+set search_path = pg_catalog, pg_temp
 as $$
   insert into preauth.price_table (name, model, variant, unit, effective_from, alias_of, source, published_at, published_by)
   select distinct preauth._price_table_name(a.alias, body ->> 'variant'), a.alias, body ->> 'variant', unit, effective_from, name, body ->> 'source',
@@ -5004,15 +5418,18 @@ comment on function preauth._open_aliases(jsonb, text, text, timestamptz, text) 
 
 -- 040_internal/_open_verdict.sql
 create function preauth._open_verdict(r preauth.reservation, at timestamptz) returns text
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case preauth._state_at(r, at)
+begin
+  return case preauth._state_at(r, at)
     when 'denied' then 'not_authorized'
     when 'settled' then 'already_settled'
     when 'released' then 'already_released'
     when 'lapsed' then 'hold_lapsed'
     when 'overage_review' then 'settlement_exceeds_hold'
-  end
+  end;
+end
 $$;
 comment on function preauth._open_verdict(preauth.reservation, timestamptz) is 'The code of the refusal of a call that needs an open reservation; null when it is open.';
 
@@ -5021,6 +5438,7 @@ comment on function preauth._open_verdict(preauth.reservation, timestamptz) is '
 -- against a change of plan, and the budgets against any change, so that no window is made for what has just been replaced.
 create function preauth._open_windows(account_ids text[], models text[], at timestamptz) returns bigint[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   locked bigint[];
@@ -5049,6 +5467,7 @@ create function preauth._opening(
   scope text, budget preauth.budget, zone text, starts_at timestamptz, ends_at timestamptz, at timestamptz,
   out limit_amount bigint, out settled bigint, out rolled_over bigint, out raised bigint, out raised_until timestamptz)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   carried bigint := 0;
@@ -5069,30 +5488,41 @@ comment on function preauth._opening(text, preauth.budget, text, timestamptz, ti
 
 -- 040_internal/_option.sql
 create function preauth._option(body jsonb, option_no integer) returns jsonb
-language sql immutable
-as $$ select case when option_no = 0 then body else body -> 'alternatives' -> (option_no - 1) end $$;
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case when option_no = 0 then body else body -> 'alternatives' -> (option_no - 1) end;
+end
+$$;
 comment on function preauth._option(jsonb, integer) is 'Option 0 is the request itself, k its k-th alternative.';
 
 -- 040_internal/_option_amounts.sql
 create function preauth._option_amounts(body jsonb, option_no integer) returns jsonb
-language sql immutable
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when option_no = 0 or not preauth._option(body, option_no) ?| array['max_usage', 'amounts'] then body -> 'amounts'
     else preauth._option(body, option_no) -> 'amounts'
-  end
+  end;
+end
 $$;
 comment on function preauth._option_amounts(jsonb, integer) is
   'The ceilings {unit: amount} that an option tells; an alternative that says neither max_usage nor amounts has the request''s. Null: none.';
 
 -- 040_internal/_option_counts.sql
 create function preauth._option_counts(body jsonb, option_no integer) returns jsonb
-language sql immutable
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when option_no = 0 or not preauth._option(body, option_no) ?| array['max_usage', 'amounts'] then coalesce(body -> 'max_usage', body -> 'usage')
     else preauth._option(body, option_no) -> 'max_usage'
-  end
+  end;
+end
 $$;
 comment on function preauth._option_counts(jsonb, integer) is
   'What an option is priced by: max_usage, or a charge''s usage; an alternative that says neither max_usage nor amounts has the request''s. Null: nothing.';
@@ -5102,6 +5532,7 @@ create function preauth._option_foreseen_at(
   path text[], model text, amounts jsonb, call text, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamptz)
 returns timestamptz
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   with phase as (
     select c.from_at, coalesce(lead(c.from_at) over (order by c.from_at), 'infinity') as until_at
@@ -5114,7 +5545,7 @@ as $$
   ), refused as (
     select p.from_at, p.until_at from phase as p left join wanted as w on w.from_at = p.from_at
     group by p.from_at, p.until_at
-    having count(w.required) = 0 or bool_or(w.required is null and (w.budget).enforcement = 'hard')
+    having count(w.required) filter (where (w.budget).unit <> 'open_holds') = 0 or bool_or(w.required is null and (w.budget).enforcement = 'hard')
   ), turn as (
     select t.* from wanted as w
     cross join lateral preauth._foreseen_turns(
@@ -5133,13 +5564,19 @@ comment on function preauth._option_foreseen_at(text[], text, jsonb, text, preau
 
 -- 040_internal/_option_model.sql
 create function preauth._option_model(body jsonb, option_no integer) returns text
-language sql immutable
-as $$ select coalesce(preauth._option(body, option_no) ->> 'model', body ->> 'model') $$;
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return coalesce(preauth._option(body, option_no) ->> 'model', body ->> 'model');
+end
+$$;
 comment on function preauth._option_model(jsonb, integer) is 'The model of an option; an alternative that names none has the request''s. Null: none.';
 
 -- 040_internal/_option_quote.sql
 create function preauth._option_quote(body jsonb, option_no integer, tariffs preauth._tariff[]) returns preauth._quote
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   counts jsonb := preauth._option_counts(body, option_no);
@@ -5158,6 +5595,7 @@ create function preauth._other_answer(
   ask preauth._ask, ruling preauth._ruling, route preauth._route, slots preauth._slot[], reserved bigint[], is_fresh boolean, at timestamptz)
 returns preauth._answer
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if ruling.verdict in ('malformed', 'forbidden', 'amount_missing', 'price_missing', 'dimension_unpriced', 'dimension_unbounded', 'amount_out_of_range') then
@@ -5174,25 +5612,34 @@ comment on function preauth._other_answer(preauth._ask, preauth._ruling, preauth
 
 -- 040_internal/_overage.sql
 create function preauth._overage(ask preauth._ask, unit text, held bigint, spent bigint) returns bigint
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when ask.body ? 'priced' then greatest(spent - held, (ask.body -> 'priced' -> 'unbounded' ->> unit)::bigint, 0)
     else greatest(spent - held, 0)
-  end
+  end;
+end
 $$;
 comment on function preauth._overage(preauth._ask, text, bigint, bigint) is
   'How much of what a settlement spends in a unit was not authorized: what is above the hold, and never less than what was used in dimensions that nothing bounded.';
 
 -- 040_internal/_overdraft.sql
 create function preauth._overdraft(budget preauth.budget) returns bigint
-language sql stable
-as $$ select case when budget.enforcement <> 'observe' then budget.overdraft_amount end $$;
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case when budget.enforcement <> 'observe' then budget.overdraft_amount end;
+end
+$$;
 comment on function preauth._overdraft(preauth.budget) is 'The overdraft_amount that windows of a budget have, in its unit: null where it only observes.';
 
 -- 040_internal/_own_tariffs.sql
 create function preauth._own_tariffs(r preauth.reservation, tariffs preauth._tariff[]) returns preauth._tariff[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   own preauth._tariff[] := array[]::preauth._tariff[];
@@ -5214,6 +5661,7 @@ comment on function preauth._own_tariffs(preauth.reservation, preauth._tariff[])
 -- 040_internal/_owners_of.sql
 create function preauth._owners_of(account_ids text[], plan_ids text[]) returns table (owner text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select 'account:' || a from unnest(account_ids) as a
   union
@@ -5227,17 +5675,21 @@ comment on function preauth._owners_of(text[], text[]) is 'The owners (as in bud
 
 -- 040_internal/_page.sql
 create function preauth._page(items jsonb[], cursors text[], max_count integer) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select jsonb_build_object(
+begin
+  return jsonb_build_object(
     'items', coalesce(to_jsonb(items[:max_count]), '[]'),
-    'next_cursor', case when cardinality(items) > max_count then cursors[max_count] end)
+    'next_cursor', case when cardinality(items) > max_count then cursors[max_count] end);
+end
 $$;
 comment on function preauth._page(jsonb[], text[], integer) is 'A page of a list: {items, next_cursor}, from up to max_count + 1 rows and their cursors. next_cursor is null on the last one.';
 
 -- 040_internal/_page_errors.sql
 create function preauth._page_errors(max_count integer, cursor text, counted boolean default false) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0), '[]')
   from preauth._read_cursor(cursor) as r
@@ -5253,6 +5705,7 @@ comment on function preauth._page_errors(integer, text, boolean) is
 -- 040_internal/_period_ends_at.sql
 create function preauth._period_ends_at(scope text, zone text, budget preauth.budget, at timestamptz) returns timestamptz
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select b.ends_at
   from preauth._window_bounds(budget.window_policy, case when budget.window_policy ->> 'kind' = 'cycle' then preauth._cycle_anchor(scope, zone) end, zone, at) as b
@@ -5262,6 +5715,7 @@ comment on function preauth._period_ends_at(text, text, preauth.budget, timestam
 -- 040_internal/_period_key.sql
 create function preauth._period_key(policy jsonb, local_start timestamp) returns text
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case policy ->> 'period'
     when 'hour' then to_char(local_start, 'YYYY-MM-DD"T"HH24')
@@ -5278,22 +5732,26 @@ comment on function preauth._period_key(jsonb, timestamp) is 'Name of a calendar
 
 -- 040_internal/_period_length.sql
 create function preauth._period_length(policy jsonb) returns interval
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case policy ->> 'period'
+begin
+  return case policy ->> 'period'
     when 'hour' then interval '1 hour'
     when 'day' then interval '1 day'
     when 'week' then interval '7 days'
     when 'month' then interval '1 month'
     when 'quarter' then interval '3 months'
     when 'year' then interval '1 year'
-  end
+  end;
+end
 $$;
 comment on function preauth._period_length(jsonb) is 'Length of a calendar period on the local clock.';
 
 -- 040_internal/_period_start.sql
 create function preauth._period_start(policy jsonb, local_time timestamp) returns timestamp
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case policy ->> 'period'
     when 'hour' then date_trunc('hour', local_time)
@@ -5313,6 +5771,7 @@ comment on function preauth._period_start(jsonb, timestamp) is 'Local time at wh
 -- 040_internal/_places.sql
 create function preauth._places(route preauth._route, slot_ids bigint[], call text) returns integer[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   places integer[] := array[]::integer[];
@@ -5327,23 +5786,28 @@ comment on function preauth._places(preauth._route, bigint[], text) is 'Which sl
 
 -- 040_internal/_plain_amount.sql
 create function preauth._plain_amount(tariff preauth._tariff, counts jsonb) returns numeric
-language sql immutable
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when tariff.plain is null or not (counts ?& tariff.required
       or counts ?| array['output_tokens', 'completion_tokens'] and counts ?| array['input_tokens', 'prompt_tokens']
         and tariff.required <@ array['input_tokens', 'output_tokens']) then null
     else div(preauth._plain_total(counts, tariff.plain) + tariff.scale - 1, tariff.scale)
-  end
+  end;
+end
 $$;
 comment on function preauth._plain_amount(preauth._tariff, jsonb) is
   'The ceiling of usual bounds by a usual price table (one tier, no price of a request); null where preauth._price has to look properly.';
 
 -- 040_internal/_plain_fields.sql
 create function preauth._plain_fields(call text) returns text[]
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case call
+begin
+  return case call
     when 'reserve' then array['request_id', 'account_id', 'amounts', 'max_usage', 'model', 'session_id', 'ttl_seconds']
     when 'charge' then array['request_id', 'account_id', 'amounts', 'max_usage', 'usage', 'model', 'session_id']
     when 'settle' then array['request_id', 'account_id', 'amounts', 'usage', 'provider_request_id']
@@ -5351,46 +5815,59 @@ as $$
     when 'extend' then array['request_id', 'account_id', 'ttl_seconds']
     when 'cancel' then array['request_id', 'account_id']
     else array[]::text[]
-  end
+  end;
+end
 $$;
 comment on function preauth._plain_fields(text) is 'The fields of a call that preauth._is_plain can tell to be well-formed.';
 
 -- 040_internal/_plain_tokens.sql
 create function preauth._plain_tokens(counts jsonb) returns numeric
-language sql immutable
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
 as $$
-  select coalesce((counts -> 'input_tokens')::numeric, 0) + coalesce((counts -> 'output_tokens')::numeric, 0)
+begin
+  return coalesce((counts -> 'input_tokens')::numeric, 0) + coalesce((counts -> 'output_tokens')::numeric, 0)
     + coalesce((counts -> 'prompt_tokens')::numeric, 0) + coalesce((counts -> 'completion_tokens')::numeric, 0)
-    + coalesce((counts -> 'cached_input_tokens')::numeric, 0) + coalesce((counts -> 'reasoning_tokens')::numeric, 0)
+    + coalesce((counts -> 'cached_input_tokens')::numeric, 0) + coalesce((counts -> 'reasoning_tokens')::numeric, 0);
+end
 $$;
 comment on function preauth._plain_tokens(jsonb) is 'The tokens of counts that name nothing but the usual dimensions.';
 
 -- 040_internal/_plain_total.sql
 -- One expression instead of a loop: what a loop costs to begin is more than it costs to run for the few dimensions that most calls name.
 create function preauth._plain_total(counts jsonb, rates jsonb) returns numeric
-language sql immutable
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case when counts - array['input_tokens', 'output_tokens', 'prompt_tokens', 'completion_tokens', 'cached_input_tokens', 'reasoning_tokens'] = '{}' then
+begin
+  return case when counts - array['input_tokens', 'output_tokens', 'prompt_tokens', 'completion_tokens', 'cached_input_tokens', 'reasoning_tokens'] = '{}' then
     case when counts ? 'input_tokens' then (counts -> 'input_tokens')::numeric * (rates -> 'input_tokens')::numeric else 0 end
     + case when counts ? 'output_tokens' then (counts -> 'output_tokens')::numeric * (rates -> 'output_tokens')::numeric else 0 end
     + case when counts ? 'prompt_tokens' then (counts -> 'prompt_tokens')::numeric * (rates -> 'prompt_tokens')::numeric else 0 end
     + case when counts ? 'completion_tokens' then (counts -> 'completion_tokens')::numeric * (rates -> 'completion_tokens')::numeric else 0 end
     + case when counts ? 'cached_input_tokens' then (counts -> 'cached_input_tokens')::numeric * (rates -> 'cached_input_tokens')::numeric else 0 end
     + case when counts ? 'reasoning_tokens' then (counts -> 'reasoning_tokens')::numeric * (rates -> 'reasoning_tokens')::numeric else 0 end
-  end
+  end;
+end
 $$;
 comment on function preauth._plain_total(jsonb, jsonb) is
   'The exact sum of counts times rates where counts name nothing but the usual dimensions and each has a rate; else null.';
 
 -- 040_internal/_plan_at.sql
 create function preauth._plan_at(account preauth.account, at timestamptz) returns text
-language sql stable
-as $$ select case when account.plan_changes_at <= at then account.next_plan_id else account.plan_id end $$;
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case when account.plan_changes_at <= at then account.next_plan_id else account.plan_id end;
+end
+$$;
 comment on function preauth._plan_at(preauth.account, timestamptz) is 'The account''s plan at an instant, whether or not a scheduled change has been written down yet.';
 
 -- 040_internal/_plan_errors.sql
 create function preauth._plan_errors(plan_id text, body jsonb) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   errors jsonb;
@@ -5424,6 +5901,7 @@ comment on function preauth._plan_errors(text, jsonb) is 'What is wrong with a p
 -- 040_internal/_plan_gains.sql
 create function preauth._plan_gains(plan_id text, budgets jsonb, at timestamptz) returns table (account_id text, window_id bigint)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select a.account_id, w.window_id
   from jsonb_array_elements(budgets) as n (body)
@@ -5444,6 +5922,7 @@ comment on function preauth._plan_gains(text, jsonb, timestamptz) is
 -- 040_internal/_plan_json.sql
 create function preauth._plan_json(plan_id text) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_build_object('plan_id', p.plan_id, 'created_at', preauth._time(p.created_at), 'unpriced', p.unpriced, 'budgets', (
     select coalesce(jsonb_agg(preauth._budget_json(b) order by b.name), '[]')
@@ -5455,6 +5934,7 @@ comment on function preauth._plan_json(text) is 'A plan with its live budgets; n
 -- 040_internal/_plan_period_end.sql
 create function preauth._plan_period_end(account_id text, at timestamptz) returns timestamptz
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select max(coalesce(w.ends_at, n.ends_at))
   from preauth._budgets_of(array[account_id], at) as b
@@ -5472,6 +5952,7 @@ comment on function preauth._plan_period_end(text, timestamptz) is
 create function preauth._price(
   tariff preauth._tariff, counts jsonb, is_ceiling boolean, out amount numeric, out tokens numeric, out code text, out dimension text)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   dimensions text[] := tariff.dimensions;
@@ -5514,20 +5995,24 @@ comment on function preauth._price(preauth._tariff, jsonb, boolean) is
 
 -- 040_internal/_price_detail.sql
 create function preauth._price_detail(problem jsonb) returns text
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case problem ->> 'code'
+begin
+  return case problem ->> 'code'
     when 'price_missing' then format('Money is counted, and no price is in effect for %s.', coalesce('model ' || (problem ->> 'model'), 'a request that names no model'))
     when 'dimension_unpriced' then format('The price of %s has no rate for %s.', problem ->> 'model', problem ->> 'dimension')
     when 'dimension_unbounded' then format('The price of %s requires a bound for %s, and max_usage has none.', problem ->> 'model', problem ->> 'dimension')
     when 'amount_out_of_range' then format('It comes to more %s than an amount can be.', problem ->> 'unit')
-  end
+  end;
+end
 $$;
 comment on function preauth._price_detail(jsonb) is 'A sentence for a person about what keeps a usage or its bounds from being priced.';
 
 -- 040_internal/_price_table_at.sql
 create function preauth._price_table_at(name text, unit text, at timestamptz) returns preauth.price_table
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select t from preauth.price_table as t
   where t.name = _price_table_at.name and t.unit = _price_table_at.unit and t.effective_from <= at
@@ -5538,6 +6023,7 @@ comment on function preauth._price_table_at(text, text, timestamptz) is 'The row
 -- 040_internal/_price_table_checks.sql
 create function preauth._price_table_checks(body jsonb) returns table (place integer, field text, message text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select 0, f.name, 'is not a field of a price table'
   from jsonb_object_keys(body - array['model', 'variant', 'unit', 'effective_from', 'rates', 'tiers', 'source', 'aliases', 'reason']) as f (name)
@@ -5561,6 +6047,7 @@ comment on function preauth._price_table_checks(jsonb) is 'Each check of a price
 -- 040_internal/_price_table_errors.sql
 create function preauth._price_table_errors(body jsonb) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   errors jsonb;
@@ -5585,6 +6072,7 @@ comment on function preauth._price_table_errors(jsonb) is 'What is wrong with a 
 -- 040_internal/_price_table_json.sql
 create function preauth._price_table_json(t preauth.price_table) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_build_object(
     'price_table_id', t.price_table_id, 'name', t.name, 'model', t.model, 'variant', t.variant, 'unit', t.unit,
@@ -5601,13 +6089,19 @@ comment on function preauth._price_table_json(preauth.price_table) is 'A price t
 
 -- 040_internal/_price_table_name.sql
 create function preauth._price_table_name(model text, variant text) returns text
-language sql immutable
-as $$ select model || coalesce(':' || variant, '') $$;
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return model || coalesce(':' || variant, '');
+end
+$$;
 comment on function preauth._price_table_name(text, text) is 'What a request says as its model to be priced by this model and variant.';
 
 -- 040_internal/_priced_items.sql
 create function preauth._priced_items(asks preauth._ask[], out items integer[], out models text[])
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   items := array[]::integer[];
@@ -5628,28 +6122,37 @@ comment on function preauth._priced_items(preauth._ask[]) is 'The items of a bat
 
 -- 040_internal/_prior_reply.sql
 create function preauth._prior_reply(ask preauth._ask, held preauth.reservation) returns jsonb
-language sql stable
-as $$ select case when ask.body ->> 'outcome' = 'unknown' then preauth._unknown_body(held) else held.closure end $$;
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case when ask.body ->> 'outcome' = 'unknown' then preauth._unknown_body(held) else held.closure end;
+end
+$$;
 comment on function preauth._prior_reply(preauth._ask, preauth.reservation) is 'What the same settle call was answered before.';
 
 -- 040_internal/_prior_verdict.sql
 create function preauth._prior_verdict(ask preauth._ask, route preauth._route, on_record boolean) returns text
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when ask.errors is not null then 'malformed'
     when ask.within is not null and not coalesce(ask.within = any (route.path), false) then 'forbidden'
     when on_record then 'recorded'
     when (ask.body ->> 'record')::boolean then null
     when route.account_id is null then 'account_unknown'
     when route.suspended is not null then 'account_suspended'
-  end
+  end;
+end
 $$;
 comment on function preauth._prior_verdict(preauth._ask, preauth._route, boolean) is 'What is decided before any budget is looked at; null: nothing.';
 
 -- 040_internal/_problem.sql
 create function preauth._problem(code text, detail text, more jsonb default '{}') returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_build_object(
     'type', 'https://preauth.dev/problems/' || code,
@@ -5693,8 +6196,13 @@ comment on function preauth._problem(text, text, jsonb) is 'A refusal as problem
 
 -- 040_internal/_problem_answer.sql
 create function preauth._problem_answer(n integer, problem jsonb) returns preauth._answer
-language sql stable
-as $$ select row(n, (problem ->> 'status')::integer, null, problem::json, null)::preauth._answer $$;
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return row(n, (problem ->> 'status')::integer, null, problem::json, null)::preauth._answer;
+end
+$$;
 comment on function preauth._problem_answer(integer, jsonb) is 'An item''s answer from a problem.';
 
 -- 040_internal/_prove_denials.sql
@@ -5702,6 +6210,7 @@ create function preauth._prove_denials(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[],
   reserved bigint[], lines preauth._line[], made bigint[], at timestamptz, rulings preauth._ruling[]) returns preauth._ruling[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   expiries timestamptz[] := array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n);
@@ -5716,13 +6225,15 @@ begin
     continue when not preauth._is_denial(rulings[n].verdict);
     fits_at := null;
     affordable := null;
-    if rulings[n].slot is not null then
+    if rulings[n].slot is not null or rulings[n].verdict = 'no_budget' then
       fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, made, at);
       if fits_at >= looked_until then
         lapses := preauth._lapses(slots, lines, expiries, at, 10000);
         looked_until := null;
         fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, made, at);
       end if;
+    end if;
+    if rulings[n].slot is not null then
       places := preauth._places(routes[route_of[n]], slot_ids, asks[n].call);
       wanted := preauth._wanted(routes[route_of[n]], places, preauth._asked_amounts(asks[n].body, 0, quotes, quote_of[n]));
       affordable := preauth._affordable(asks[n], quotes[quote_of[n]], slots[rulings[n].slot], places, wanted, slots, reserved);
@@ -5745,6 +6256,7 @@ comment on function preauth._prove_denials(preauth._ask[], preauth._quote[], int
 -- 040_internal/_put_budget.sql
 create function preauth._put_budget(plan_id text, account_id text, body jsonb, apply text, actor text, reason text) returns jsonb
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   wanted preauth.budget := preauth._budget_row(plan_id, account_id, body);
@@ -5784,6 +6296,7 @@ comment on function preauth._put_budget(text, text, jsonb, text, text, text) is
 -- 040_internal/_put_max_open_holds.sql
 create function preauth._put_max_open_holds(account_id text, max_open_holds integer, actor text, reason text) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if max_open_holds is not null then
@@ -5801,6 +6314,7 @@ comment on function preauth._put_max_open_holds(text, integer, text, text) is 'K
 -- 040_internal/_quote.sql
 create function preauth._quote(tariffs preauth._tariff[], model text, counts jsonb, is_ceiling boolean, told jsonb) returns preauth._quote
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   amounts jsonb;
@@ -5836,6 +6350,7 @@ comment on function preauth._quote(preauth._tariff[], text, jsonb, boolean, json
 -- 040_internal/_quote_problem.sql
 create function preauth._quote_problem(problems jsonb, route preauth._route, wanted bigint[], missing_unit text) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if missing_unit is not null then
@@ -5856,6 +6371,7 @@ comment on function preauth._quote_problem(jsonb, preauth._route, bigint[], text
 -- Before any lock is taken: one look-up for all models of the batch. Most requests are priced here, in a few simple expressions; the others by preauth._option_quote.
 create function preauth._quotes(asks preauth._ask[], out quotes preauth._quote[], out quote_of integer[])
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   n integer;
@@ -5896,6 +6412,7 @@ comment on function preauth._quotes(preauth._ask[]) is
 -- 040_internal/_raise.sql
 create function preauth._raise(code text, message text, detail jsonb default null) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   raise exception using errcode = code, message = message, detail = coalesce(detail::text, '');
@@ -5906,6 +6423,7 @@ comment on function preauth._raise(text, text, jsonb) is 'PA001: misuse; PA002: 
 -- 040_internal/_raise_alerts.sql
 create function preauth._raise_alerts(window_ids bigint[], at timestamptz) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if coalesce(cardinality(window_ids), 0) = 0 then
@@ -5939,6 +6457,7 @@ comment on function preauth._raise_alerts(bigint[], timestamptz) is
 -- 040_internal/_raise_errors.sql
 create function preauth._raise_errors(body jsonb, at timestamptz) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
     select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.field), '[]') from (
@@ -5961,6 +6480,7 @@ comment on function preauth._raise_errors(jsonb, timestamptz) is 'What is wrong 
 -- 040_internal/_raise_json.sql
 create function preauth._raise_json(account_id text, name text) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_build_object('account_id', r.account_id, 'budget', r.name, 'amount', r.amount, 'expires_at', preauth._time(r.expires_at))
   from preauth.limit_raise as r where r.account_id = _raise_json.account_id and r.name = _raise_json.name
@@ -5972,6 +6492,7 @@ create function preauth._raise_of(
   account_id text, name text, unit text, plain_limit bigint, ends_at timestamptz, at timestamptz,
   out raised bigint, out raised_until timestamptz)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(max(least(r.amount, 9007199254740991 - plain_limit)), 0), max(case when r.expires_at < _raise_of.ends_at then r.expires_at end)
   from preauth.limit_raise as r
@@ -5984,6 +6505,7 @@ comment on function preauth._raise_of(text, text, text, bigint, timestamptz, tim
 -- 040_internal/_raise_version.sql
 create function preauth._raise_version() returns trigger
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update preauth.configuration set version = version + 1;
@@ -5995,6 +6517,7 @@ comment on function preauth._raise_version() is 'Accounts or budgets have change
 -- 040_internal/_raise_window.sql
 create function preauth._raise_window(account_id text, name text, at timestamptz, actor text, reason text) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   moved bigint[];
@@ -6028,6 +6551,7 @@ comment on function preauth._raise_window(text, text, timestamptz, text, text) i
 -- 040_internal/_rate_errors.sql
 create function preauth._rate_errors(path text, dimension text, rate jsonb, unit text) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case
     when preauth._dimension_side(dimension) is null then preauth._error(path, 'is no dimension that can be priced')
@@ -6052,26 +6576,35 @@ comment on function preauth._rate_errors(text, text, jsonb, text) is 'What is wr
 
 -- 040_internal/_rate_field.sql
 create function preauth._rate_field(unit text) returns text
-language sql immutable
-as $$ select case when unit = 'usd_nano' then 'micro_usd' else 'amount' end $$;
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case when unit = 'usd_nano' then 'micro_usd' else 'amount' end;
+end
+$$;
 comment on function preauth._rate_field(text) is 'The member of a rate that holds its figure: micro_usd (10^-6 USD) where the cost is in usd_nano, else amount, in the unit itself; for so many (per) of what is counted.';
 
 -- 040_internal/_rate_limit_headers.sql
 create function preauth._rate_limit_headers(budget text, limit_amount bigint, available bigint, starts_at timestamptz, ends_at timestamptz, trails interval, at timestamptz) returns json
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case when limit_amount is not null then format(
+begin
+  return case when limit_amount is not null then format(
     '{"RateLimit-Policy": "\"%s\";q=%s%s", "RateLimit": "\"%s\";r=%s%s"}',
     budget, least(limit_amount, 999999999999999),
     case when isfinite(ends_at) or trails is not null then ';w=' || ceil(extract(epoch from coalesce(trails, ends_at - starts_at)))::bigint else '' end,
     budget, least(greatest(available, 0), 999999999999999),
-    case when isfinite(ends_at) then ';t=' || greatest(ceil(extract(epoch from ends_at - at)), 0)::bigint else '' end)::json end
+    case when isfinite(ends_at) then ';t=' || greatest(ceil(extract(epoch from ends_at - at)), 0)::bigint else '' end)::json end;
+end
 $$;
 comment on function preauth._rate_limit_headers(text, bigint, bigint, timestamptz, timestamptz, interval, timestamptz) is 'RateLimit-Policy and RateLimit of one budget window (IETF httpapi draft): q and r in the budget''s unit, w and t in seconds. trails: the period of a rolling window, which has no end and so no t.';
 
 -- 040_internal/_rate_of.sql
 create function preauth._rate_of(tariff preauth._tariff, dimension text, tier integer, is_ceiling boolean) returns numeric
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case when is_ceiling then tariff.bounds[tier][d.place] else tariff.rates[tier][d.place] end
   from (select array_position(tariff.dimensions, dimension) as place) as d
@@ -6081,6 +6614,7 @@ comment on function preauth._rate_of(preauth._tariff, text, integer, boolean) is
 -- 040_internal/_rates_errors.sql
 create function preauth._rates_errors(path text, rates jsonb, unit text) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if jsonb_typeof(rates) is distinct from 'object' or rates = '{}' or (select count(*) from jsonb_object_keys(rates)) > 64 then
@@ -6097,6 +6631,7 @@ comment on function preauth._rates_errors(text, jsonb, text) is 'What is wrong w
 -- 040_internal/_read_cursor.sql
 create function preauth._read_cursor(cursor text, out at timestamptz, out first_key text, out second_key text)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   parts text[] := string_to_array(coalesce(cursor, 'infinity~~'), '~');
@@ -6117,6 +6652,7 @@ create function preauth._record(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], rulings preauth._ruling[], lines preauth._line[], slots preauth._slot[], at timestamptz)
 returns integer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   decided integer[] := preauth._decided(rulings);
@@ -6144,6 +6680,7 @@ comment on function preauth._record(preauth._ask[], preauth._quote[], integer[],
 -- 040_internal/_recorded_answer.sql
 create function preauth._recorded_answer(ask preauth._ask, at timestamptz) returns preauth._answer
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   r preauth.reservation;
@@ -6165,28 +6702,37 @@ comment on function preauth._recorded_answer(preauth._ask, timestamptz) is 'The 
 
 -- 040_internal/_recorded_authorization.sql
 create function preauth._recorded_authorization(r preauth.reservation, at timestamptz) returns json
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select preauth._authorization(
-    r.request_id, r.account_id, preauth._state_at(r, at), r.model, r.option_no, coalesce(l.lines, ''), r.expires_at,
-    coalesce(l.over_limit, false), true, r.call, preauth._is_record(r.body), false,
-    r.price_table_ids[1], case when r.call = 'charge' then r.closure -> 'cost' end)
+declare
+  ask preauth._ask := row(1, r.call, r.request_id, r.account_id, r.body, null, null, false, false, null)::preauth._ask;
+  slots preauth._slot[];
+  lines preauth._line[];
+begin
+  select array_agg(row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, null, null, null, null, null, null, null)::preauth._slot order by h.position),
+    array_agg(row(1, h.position, h.place, h.amount, h.available_after)::preauth._line order by h.position)
+  into slots, lines
   from (
-    select string_agg(preauth._hold_line_text(r.account_id, b.name, w.account_id, b.unit, w.window_key, h.amount, h.available_after), ', ' order by h.position) as lines,
-      bool_or(h.available_after < 0) filter (where w.account_id = r.account_id) as over_limit
-    from preauth.hold_line as h
-    join preauth.budget_window as w on w.window_id = h.window_id
-    join preauth.budget as b on b.budget_id = w.budget_id
-    where h.request_id = r.request_id and h.account_id = r.account_id
-  ) as l
+    select l.window_id, l.position, l.amount, l.available_after, row_number() over (order by l.position) as place
+    from preauth.hold_line as l
+    where l.request_id = r.request_id and l.account_id = r.account_id
+  ) as h
+  join preauth.budget_window as w on w.window_id = h.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id;
+  return (preauth._authorization(ask, preauth._state_at(r, at), r.model, r.option_no, r.expires_at, true, r.price_table_ids[1],
+    case when r.call = 'charge' then r.closure -> 'cost' end, slots, lines, 1, coalesce(cardinality(lines), 0), null, at)).body;
+end
 $$;
 comment on function preauth._recorded_authorization(preauth.reservation, timestamptz) is 'An authorization as it was answered, with the reservation''s present state.';
 
 -- 040_internal/_refusal.sql
 create function preauth._refusal(ask preauth._ask, code text, detail text default null) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case when code in ('price_missing', 'dimension_unpriced', 'dimension_unbounded', 'amount_out_of_range')
+begin
+  return case when code in ('price_missing', 'dimension_unpriced', 'dimension_unbounded', 'amount_out_of_range')
     then preauth._problem(code, preauth._price_detail(detail::jsonb),
       jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id) || (detail::jsonb - 'code'))
     else preauth._problem(code,
@@ -6202,13 +6748,15 @@ as $$
         when 'amount_missing' then jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id, 'unit', detail)
         else jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id)
       end)
-  end
+  end;
+end
 $$;
 comment on function preauth._refusal(preauth._ask, text, text) is 'A refusal of one item as problem+json. detail: the unit of amount_missing; {code, …} as text where a price is wanting.';
 
 -- 040_internal/_refuse_settlement.sql
 create function preauth._refuse_settlement(ask preauth._ask, code text, missing_unit text, at timestamptz) returns preauth._answer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if code in ('settlement_conflict', 'settlement_exceeds_hold') then
@@ -6222,6 +6770,7 @@ comment on function preauth._refuse_settlement(preauth._ask, text, text, timesta
 -- 040_internal/_rehearse.sql
 create function preauth._rehearse(ask preauth._ask) returns preauth._answer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   answers preauth._answer[];
@@ -6237,6 +6786,7 @@ comment on function preauth._rehearse(preauth._ask) is 'Takes a dry run for real
 -- 040_internal/_rehearse_some.sql
 create function preauth._rehearse_some(asks preauth._ask[]) returns preauth._answer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   answers preauth._answer[] := array_fill(null::preauth._answer, array[cardinality(asks)]);
@@ -6266,6 +6816,7 @@ comment on function preauth._rehearse_some(preauth._ask[]) is 'Takes a batch wit
 -- 040_internal/_release.sql
 create function preauth._release(asks preauth._ask[], at timestamptz) returns setof preauth._answer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   closed preauth._closed[];
@@ -6287,8 +6838,12 @@ begin
       set state = 'released', closure = r.reply
       from replies as r
       join unnest(asks) as a on a.n = r.n
-      where x.request_id = any (array(select k.request_id from unnest(asks) as k))  -- found by key, however few rows the planner has seen
-        and x.request_id = a.request_id and x.account_id = a.account_id
+      cross join lateral (
+        select k.ctid from preauth.reservation as k
+        where k.request_id = a.request_id and k.account_id = a.account_id
+        offset 0  -- one look-up by key for each, however few rows the planner has seen
+      ) as place
+      where x.ctid = place.ctid
     )
     select r.n, 200, null::json, r.reply::json, null::text from replies as r;
 end
@@ -6299,6 +6854,7 @@ comment on function preauth._release(preauth._ask[], timestamptz) is 'Gives back
 create function preauth._release_replies(asks preauth._ask[], closed preauth._closed[], at timestamptz)
 returns table (n integer, reply jsonb)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select a.n, jsonb_build_object(
       'request_id', a.request_id, 'account_id', a.account_id, 'state', 'released', 'reason', a.body -> 'reason',
@@ -6318,6 +6874,7 @@ comment on function preauth._release_replies(preauth._ask[], preauth._closed[], 
 -- 040_internal/_release_round.sql
 create function preauth._release_round(asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   ready preauth._ask[] := array[]::preauth._ask[];
@@ -6343,16 +6900,19 @@ comment on function preauth._release_round(preauth._ask[], preauth.reservation[]
 
 -- 040_internal/_release_verdict.sql
 create function preauth._release_verdict(call text, r preauth.reservation, at timestamptz) returns text
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case preauth._state_at(r, at)
+begin
+  return case preauth._state_at(r, at)
     when 'denied' then 'not_authorized'
     when 'settled' then 'already_settled'
     when 'lapsed' then 'hold_lapsed'
     when 'released' then 'replay'
     when 'overage_review' then case when call = 'resolve' then 'release' else 'settlement_exceeds_hold' end
     else 'release'
-  end
+  end;
+end
 $$;
 comment on function preauth._release_verdict(text, preauth.reservation, timestamptz) is 'release, replay, or the code of a refusal.';
 
@@ -6360,6 +6920,7 @@ comment on function preauth._release_verdict(text, preauth.reservation, timestam
 -- From the catalog, so that no table that comes later is left out: tests/sql/forget holds each text column to what is known of it.
 create function preauth._rename_statements() returns setof text
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select format('update preauth.%I set %s where %s', c.relname,
     string_agg(format(k.assignment, a.attname), ', ' order by a.attnum), string_agg(format(k.condition, a.attname), ' or ' order by a.attnum))
@@ -6383,6 +6944,7 @@ comment on function preauth._rename_statements() is
 -- By key, not by value alone: an account may be called tokens, or as a plan is.
 create function preauth._renamed(value jsonb, before text, after text, key text default '') returns jsonb
 language plpgsql immutable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if value is null or strpos(value::text, before) = 0 then
@@ -6402,6 +6964,7 @@ comment on function preauth._renamed(jsonb, text, text, text) is 'A JSON value i
 -- 040_internal/_renamed_subject.sql
 create function preauth._renamed_subject(subject_id text, before text, after text) returns text
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case
     when subject_id = before then after
@@ -6414,28 +6977,37 @@ comment on function preauth._renamed_subject(text, text, text) is 'What a change
 
 -- 040_internal/_renumbered.sql
 create function preauth._renumbered(answer preauth._answer, n integer) returns preauth._answer
-language sql stable
-as $$ select row(n, answer.status, answer.headers, answer.body, answer.root)::preauth._answer $$;
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return row(n, answer.status, answer.headers, answer.body, answer.root)::preauth._answer;
+end
+$$;
 comment on function preauth._renumbered(preauth._answer, integer) is 'The answer to the item at another place.';
 
 -- 040_internal/_required_fields.sql
 create function preauth._required_fields(call text) returns text[]
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case call
+begin
+  return case call
     when 'reserve' then array['request_id', 'account_id']
     when 'charge' then array['request_id', 'account_id']
     when 'release' then array['request_id', 'reason']
     when 'extend' then array['request_id', 'ttl_seconds']
     when 'resolve' then array['request_id', 'action', 'reason']
     else array['request_id']
-  end
+  end;
+end
 $$;
 comment on function preauth._required_fields(text) is 'Fields a call cannot do without.';
 
 -- 040_internal/_required_of.sql
 create function preauth._required_of(tiers jsonb) returns text[]
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select array(
     select distinct r.dimension
@@ -6449,6 +7021,7 @@ comment on function preauth._required_of(jsonb) is 'The dimensions that a ceilin
 -- 040_internal/_rerate_errors.sql
 create function preauth._rerate_errors(wrong_table bigint, right_table bigint, since timestamptz, until timestamptz, reason text) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.place), '[]')
   from (values
@@ -6465,6 +7038,7 @@ comment on function preauth._rerate_errors(bigint, bigint, timestamptz, timestam
 -- 040_internal/_rerate_problem.sql
 create function preauth._rerate_problem(reratings preauth._rerating[], right_table bigint, unit text) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   first record;
@@ -6491,6 +7065,7 @@ comment on function preauth._rerate_problem(preauth._rerating[], bigint, text) i
 -- 040_internal/_rerate_refusal.sql
 create function preauth._rerate_refusal(wrong_table bigint, right_table bigint) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   unknown bigint;
@@ -6512,6 +7087,7 @@ comment on function preauth._rerate_refusal(bigint, bigint) is 'The problem with
 -- 040_internal/_rerate_summary.sql
 create function preauth._rerate_summary(reratings preauth._rerating[]) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_build_object('events', coalesce(sum(a.events), 0), 'before', coalesce(sum(a.before), 0), 'after', coalesce(sum(a.after), 0),
     'difference', coalesce(sum(a.after - a.before), 0),
@@ -6524,6 +7100,7 @@ comment on function preauth._rerate_summary(preauth._rerating[]) is 'What rerati
 -- 040_internal/_rerated_windows.sql
 create function preauth._rerated_windows(reratings preauth._rerating[], unit text) returns table (window_id bigint, difference numeric)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select l.window_id, sum(f.after - f.before)
   from unnest(reratings) as f
@@ -6539,6 +7116,7 @@ comment on function preauth._rerated_windows(preauth._rerating[], text) is 'The 
 -- 040_internal/_reratings.sql
 create function preauth._reratings(wrong_table bigint, tariff preauth._tariff, since timestamptz, until timestamptz) returns preauth._rerating[]
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select array(
     select row(u.request_id, u.account_id, coalesce((last.detail ->> 'after')::bigint, (u.amounts ->> tariff.unit)::bigint), case when p.code is null then p.amount::bigint end,
@@ -6560,9 +7138,11 @@ comment on function preauth._reratings(bigint, preauth._tariff, timestamptz, tim
 
 -- 040_internal/_reservation_json.sql
 create function preauth._reservation_json(r preauth.reservation, at timestamptz) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select jsonb_build_object(
+begin
+  return jsonb_build_object(
     'request_id', r.request_id, 'account_id', r.account_id, 'call', r.call,
     'decision', case when r.denial is null then 'authorized' else 'denied' end,
     'state', preauth._state_at(r, at), 'model', r.model, 'chosen_alternative', nullif(r.option_no, 0) - 1, 'price_table_id', r.price_table_ids[1],
@@ -6572,13 +7152,15 @@ as $$
     'session_id', r.body -> 'session_id', 'labels', coalesce(r.body -> 'labels', '{}'),
     'denial', case when r.denial is not null then preauth._denial_body(r.request_id, r.account_id, r.denial, false) - array['type', 'title', 'request_id', 'account_id', 'replayed'] end,
     'settlement', case when r.state = 'settled' then r.closure - array['request_id', 'account_id', 'replayed'] end,
-    'timeline', preauth._timeline(r))
+    'timeline', preauth._timeline(r));
+end
 $$;
 comment on function preauth._reservation_json(preauth.reservation, timestamptz) is 'A reservation with its lines and its whole timeline.';
 
 -- 040_internal/_reservation_lines.sql
 create function preauth._reservation_lines(r preauth.reservation, at timestamptz) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(jsonb_agg(jsonb_build_object(
     'budget', b.name, 'scope', w.account_id, 'unit', b.unit, 'window', w.window_key,
@@ -6596,20 +7178,38 @@ create function preauth._reserve_answers(
   rulings preauth._ruling[], lines preauth._line[], recorded integer[], at timestamptz)
 returns preauth._answer[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   answers preauth._answer[] := array[]::preauth._answer[];
   all_recorded boolean := cardinality(recorded) = cardinality(rulings);
   from_line integer := 1;
   to_line integer;
+  model text;
+  price_table_ids bigint[];
+  cost jsonb;
 begin
   for n in 1 .. cardinality(rulings) loop
-    to_line := preauth._last_line(lines, n, from_line);
-    answers := answers || case
-      when rulings[n].verdict = 'authorized' and (all_recorded or n = any (recorded))
-        then preauth._fresh_authorization(asks[n], rulings[n], quotes[quote_of[n] + rulings[n].option_no], routes[route_of[n]], slots, lines, from_line, to_line, at)
-      else preauth._other_answer(asks[n], rulings[n], routes[route_of[n]], slots, reserved, all_recorded or n = any (recorded), at)
-    end;
+    to_line := from_line - 1;
+    while lines[to_line + 1].n = n loop
+      to_line := to_line + 1;
+    end loop;
+    if rulings[n].verdict = 'authorized' and (all_recorded or n = any (recorded)) then
+      model := asks[n].body ->> 'model';
+      if rulings[n].option_no > 0 then
+        model := preauth._option_model(asks[n].body, rulings[n].option_no);
+      end if;
+      price_table_ids := quotes[quote_of[n] + rulings[n].option_no].price_table_ids;
+      cost := null;
+      if price_table_ids is not null and asks[n].call = 'charge' then
+        cost := preauth._held_cost(asks[n].body, 0, price_table_ids);
+      end if;
+      answers := answers || preauth._authorization(asks[n], case asks[n].call when 'charge' then 'settled' else 'authorized' end, model, rulings[n].option_no,
+        at + make_interval(secs => (asks[n].body ->> 'ttl_seconds')::integer), false, price_table_ids[1], cost, slots, lines, from_line, to_line,
+        routes[route_of[n]].path[cardinality(routes[route_of[n]].path)], at);
+    else
+      answers := answers || preauth._other_answer(asks[n], rulings[n], routes[route_of[n]], slots, reserved, all_recorded or n = any (recorded), at);
+    end if;
     from_line := to_line + 1;
   end loop;
   return answers;
@@ -6621,6 +7221,7 @@ comment on function preauth._reserve_answers(preauth._ask[], preauth._quote[], i
 -- 040_internal/_reserve_batch.sql
 create function preauth._reserve_batch(call text, items jsonb, actors text[], within text[]) returns preauth._answer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   asks preauth._ask[] := preauth._asks(call, items, actors, within);
@@ -6636,6 +7237,7 @@ comment on function preauth._reserve_batch(text, jsonb, text[], text[]) is 'Chec
 -- 040_internal/_resolve_round.sql
 create function preauth._resolve_round(asks preauth._ask[], at timestamptz) returns preauth._answer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   releases preauth._ask[] := array(select a from unnest(asks) as a where a.body ->> 'action' = 'release');
@@ -6660,6 +7262,7 @@ comment on function preauth._resolve_round(preauth._ask[], timestamptz) is 'Sett
 -- 040_internal/_respond.sql
 create function preauth._respond(answer preauth._answer) returns jsonb
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if coalesce(current_setting('request.method', true), '') = '' then
@@ -6681,6 +7284,7 @@ comment on function preauth._respond(preauth._answer) is 'The body of a single c
 -- 040_internal/_retire_budget.sql
 create function preauth._retire_budget(budget_id bigint, actor text, reason text) returns timestamptz
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   retired preauth.budget;
@@ -6694,13 +7298,19 @@ comment on function preauth._retire_budget(bigint, text, text) is 'A budget stop
 
 -- 040_internal/_retry_delay.sql
 create function preauth._retry_delay(first_seconds integer, attempts_before integer) returns interval
-language sql immutable
-as $$ select make_interval(secs => greatest(first_seconds, least(first_seconds * 2.0 ^ least(attempts_before, 30), 3600))::double precision) $$;
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return make_interval(secs => greatest(first_seconds, least(first_seconds * 2.0 ^ least(attempts_before, 30), 3600))::double precision);
+end
+$$;
 comment on function preauth._retry_delay(integer, integer) is 'How long after the beginning of a delivery the next one may begin: the first delay in seconds, doubled by each attempt before, up to an hour.';
 
 -- 040_internal/_revive_budget.sql
 create function preauth._revive_budget(holder text, wanted preauth.budget) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update preauth.budget as b set retired_at = null
@@ -6718,6 +7328,7 @@ comment on function preauth._revive_budget(text, preauth.budget) is
 -- 040_internal/_revoke_statements.sql
 create function preauth._revoke_statements() returns setof text
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select distinct pg_catalog.format('revoke all on %s %s from %s', case t.class when 'view' then 'table' else t.class end, t.name,
     case g.grantee when 0 then 'public' else pg_catalog.quote_ident(r.rolname) end)
@@ -6733,6 +7344,7 @@ comment on function preauth._revoke_statements() is 'What takes from everyone, a
 -- 040_internal/_rolling_peaks.sql
 create function preauth._rolling_peaks() returns table (window_id bigint, amount numeric)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select t.window_id, sum(t.amount) over (partition by t.window_id order by t.at, t.amount desc)
   from (
@@ -6747,6 +7359,7 @@ comment on function preauth._rolling_peaks() is 'What decisions had let into eac
 create function preauth._rolling_spend()
 returns table (window_id bigint, slice_length interval, slice_count integer, amount bigint, admitted bigint, occurred_at timestamptz)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select w.window_id, w.slice_length, w.slice_count, l.settled_amount,
     case when u.kind in ('late_charge', 'recorded_exception') then 0 else least(l.settled_amount, l.amount) end, u.occurred_at
@@ -6765,13 +7378,19 @@ comment on function preauth._rolling_spend() is 'What was ever added to rolling 
 
 -- 040_internal/_rollover.sql
 create function preauth._rollover(value jsonb) returns jsonb
-language sql stable
-as $$ select case when jsonb_typeof(value) = 'object' then '{"overspend": false}'::jsonb || jsonb_strip_nulls(value) end $$;
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case when jsonb_typeof(value) = 'object' then '{"overspend": false}'::jsonb || jsonb_strip_nulls(value) end;
+end
+$$;
 comment on function preauth._rollover(jsonb) is 'A well-formed rollover with its default written out; null for null.';
 
 -- 040_internal/_rollover_checks.sql
 create function preauth._rollover_checks(body jsonb) returns table (field text, message text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select c.field, c.message
   from (select body -> 'rollover') as r (value)
@@ -6795,13 +7414,19 @@ comment on function preauth._rollover_checks(jsonb) is 'What is wrong with a bud
 
 -- 040_internal/_room.sql
 create function preauth._room(slot preauth._slot, reserved bigint) returns bigint
-language sql stable
-as $$ select slot.capacity - slot.settled - reserved $$;
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return slot.capacity - slot.settled - reserved;
+end
+$$;
 comment on function preauth._room(preauth._slot, bigint) is 'The most that a decision may add to a slot now, in its unit.';
 
 -- 040_internal/_route_keys.sql
 create function preauth._route_keys(asks preauth._ask[], out account_ids text[], out models text[], out route_of integer[])
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   last_option integer;
@@ -6811,10 +7436,16 @@ begin
   models := '{}';
   route_of := array_fill(null::integer, array[cardinality(asks)]);
   for n in 1 .. cardinality(asks) loop
-    continue when asks[n].errors is not null or not preauth._may_ask(asks, n);
-    last_option := preauth._last_option(asks[n].body);
+    continue when asks[n].errors is not null;
+    if asks[n].within <> asks[n].account_id then
+      continue when not preauth._is_within(asks[n].account_id, asks[n].within);
+    end if;
+    last_option := coalesce(jsonb_array_length(asks[n].body -> 'alternatives'), 0);
     for k in 0 .. last_option loop
-      model := preauth._option_model(asks[n].body, k);
+      model := asks[n].body ->> 'model';
+      if k > 0 then
+        model := preauth._option_model(asks[n].body, k);
+      end if;
       if last_option > 0 or asks[n].account_id is distinct from account_ids[cardinality(account_ids)]
           or model is distinct from models[cardinality(models)] then
         account_ids := account_ids || asks[n].account_id;
@@ -6832,6 +7463,7 @@ comment on function preauth._route_keys(preauth._ask[]) is
 create function preauth._routes(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], out routes preauth._route[], out route_of integer[], out opened text[], out worked_out text[], out made bigint[])
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   keys record;
@@ -6856,6 +7488,7 @@ comment on function preauth._routes(preauth._ask[], preauth._quote[], integer[])
 -- 040_internal/_scale_of.sql
 create function preauth._scale_of(tiers jsonb) returns numeric
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   scale numeric := 1;
@@ -6876,6 +7509,7 @@ comment on function preauth._scale_of(jsonb) is 'The least common multiple of al
 -- 040_internal/_settle_charges.sql
 create function preauth._settle_charges(asks preauth._ask[], recorded integer[], rulings preauth._ruling[], at timestamptz) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   spent integer[];
@@ -6901,8 +7535,12 @@ begin
   set state = 'settled', closure = jsonb_strip_nulls(jsonb_build_object('amounts', preauth._chosen_amounts(r), 'usage', preauth._option_counts(r.body, 0),
     'cost', preauth._held_cost(r.body, 0, r.price_table_ids)))
   from unnest(spent) as s (n)
-  where r.request_id = any (array(select a.request_id from unnest(asks) as a))  -- found by key, however few rows the planner has seen
-    and r.request_id = asks[s.n].request_id and r.account_id = asks[s.n].account_id;
+  cross join lateral (
+    select x.ctid from preauth.reservation as x
+    where x.request_id = asks[s.n].request_id and x.account_id = asks[s.n].account_id
+    offset 0  -- one look-up by key for each, however few rows the planner has seen
+  ) as place
+  where r.ctid = place.ctid;
 end
 $$;
 comment on function preauth._settle_charges(preauth._ask[], integer[], preauth._ruling[], timestamptz) is 'In a batch of charges: settles what was just held, at what was held.';
@@ -6910,27 +7548,38 @@ comment on function preauth._settle_charges(preauth._ask[], integer[], preauth._
 -- 040_internal/_settle_finding.sql
 create function preauth._settle_finding(
   ask preauth._ask, held preauth.reservation, place integer, holdings preauth._holding[], from_line integer, at timestamptz,
-  out verdict text, out amounts jsonb, out missing_unit text, out to_line integer)
+  out verdict text, out amounts jsonb, out spent bigint[], out missing_unit text, out to_line integer)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
-  spent bigint;
+  amount bigint;
+  state text := held.state;
   exceeds boolean := false;
   uncountable boolean := false;
 begin
   amounts := case ask.body ->> 'action' when 'accept_overage' then held.closure else ask.body end -> 'amounts';
+  spent := array[]::bigint[];
   to_line := from_line - 1;
   while holdings[to_line + 1].place = place loop
     to_line := to_line + 1;
-    spent := preauth._spent(amounts, holdings[to_line].unit);
-    missing_unit := least(missing_unit, case when spent is null then holdings[to_line].unit end);
-    exceeds := exceeds or preauth._overage(ask, holdings[to_line].unit, holdings[to_line].amount, spent) > 0 and holdings[to_line].overage = 'reject'
-      and holdings[to_line].state = 'held' and not coalesce(holdings[to_line].lapses_at <= at, false);
+    amount := case
+      when holdings[to_line].unit = 'open_holds' then 0
+      else coalesce((amounts ->> holdings[to_line].unit)::bigint, case when holdings[to_line].unit = 'requests' then 1 end)
+    end;
+    spent := spent || amount;
+    missing_unit := least(missing_unit, case when amount is null then holdings[to_line].unit end);
+    if holdings[to_line].overage = 'reject' and holdings[to_line].state = 'held' and not coalesce(holdings[to_line].lapses_at <= at, false) then
+      exceeds := exceeds or preauth._overage(ask, holdings[to_line].unit, holdings[to_line].amount, amount) > 0;
+    end if;
     uncountable := uncountable
-      or holdings[to_line].state <> 'settled' and coalesce(holdings[to_line].window_settled + spent > preauth._most_counted(), false);
+      or holdings[to_line].state <> 'settled' and coalesce(holdings[to_line].window_settled + amount > preauth._most_counted(), false);
   end loop;
+  if held.expires_at <= at then
+    state := preauth._state_at(held, at);
+  end if;
   verdict := case when uncountable then 'amount_out_of_range'
-    else preauth._settle_verdict(ask, held, preauth._state_at(held, at), amounts, missing_unit, exceeds) end;
+    else preauth._settle_verdict(ask, held, state, amounts, missing_unit, exceeds) end;
 end
 $$;
 comment on function preauth._settle_finding(preauth._ask, preauth.reservation, integer, preauth._holding[], integer, timestamptz) is
@@ -6938,13 +7587,19 @@ comment on function preauth._settle_finding(preauth._ask, preauth.reservation, i
 
 -- 040_internal/_settle_problem.sql
 create function preauth._settle_problem(ask preauth._ask, missing_unit text) returns jsonb
-language sql stable
-as $$ select coalesce(ask.body -> 'priced' -> 'refused', ask.body -> 'priced' -> 'problems' -> missing_unit) $$;
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return coalesce(ask.body -> 'priced' -> 'refused', ask.body -> 'priced' -> 'problems' -> missing_unit);
+end
+$$;
 comment on function preauth._settle_problem(preauth._ask, text) is 'Why a usage cannot be settled: it cannot be priced, or the unit it does not tell has no price. {code, …}; null: it can, as far as prices go.';
 
 -- 040_internal/_settle_round.sql
 create function preauth._settle_round(asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   answers preauth._answer[] := array[]::preauth._answer[];
@@ -6969,7 +7624,7 @@ begin
         ready := ready || case when asks[k].body -> 'amounts' is null then preauth._with_amounts(asks[k], f.amounts) else asks[k] end;
         for l in from_line .. to_line loop
           closings := closings || row(asks[k].request_id, asks[k].account_id, holdings[l].position, holdings[l].window_id, 'settled',
-            preauth._spent(f.amounts, holdings[l].unit))::preauth._closing;
+            f.spent[l - from_line + 1])::preauth._closing;
         end loop;
       when 'replay' then
         answers := answers || row(asks[k].n, 200, null, (preauth._prior_reply(asks[k], held[k]) || '{"replayed": true}')::json, null)::preauth._answer;
@@ -6993,9 +7648,11 @@ comment on function preauth._settle_round(preauth._ask[], preauth.reservation[],
 
 -- 040_internal/_settle_verdict.sql
 create function preauth._settle_verdict(ask preauth._ask, r preauth.reservation, state text, amounts jsonb, missing_unit text, exceeds boolean) returns text
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when state = 'denied' then 'not_authorized'
     when r.call = 'charge' then 'already_settled'
     when ask.body ->> 'action' = 'accept_overage' then case
@@ -7015,7 +7672,8 @@ as $$
     when state = 'overage_review' then 'settlement_exceeds_hold'
     when exceeds then 'mark_exceeding'
     else 'settle'
-  end
+  end;
+end
 $$;
 comment on function preauth._settle_verdict(preauth._ask, preauth.reservation, text, jsonb, text, boolean) is
   'settle, replay, mark_unknown, mark_exceeding (a refused overage that a person must resolve), or the code of a refusal: the rows 4 to 10 and 15 of docs/state-machine.md.';
@@ -7023,6 +7681,7 @@ comment on function preauth._settle_verdict(preauth._ask, preauth.reservation, t
 -- 040_internal/_settled_at.sql
 create function preauth._settled_at(w preauth.budget_window, at timestamptz) returns bigint
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case when w.slice_length is null then w.settled else (
     select coalesce(sum(s.settled), 0)::bigint from preauth.window_slice as s where s.window_id = w.window_id and s.ages_at > at) end
@@ -7030,38 +7689,38 @@ $$;
 comment on function preauth._settled_at(preauth.budget_window, timestamptz) is
   'What a window counts as settled at an instant, in the budget''s unit: of a rolling window what has not aged out, whether or not anything was written since.';
 
--- 040_internal/_settled_line_text.sql
-create function preauth._settled_line_text(line preauth._closed, overage bigint) returns text
-language sql stable
-as $$
-  select format('{"budget": "%s", "scope": "%s", "unit": "%s", "window": "%s", "held": %s, "amount": %s, "overage": %s%s}',
-    line.budget, line.scope, line.unit, line.window_key, line.amount, line.settled_amount, overage,
-    case when line.scope = line.account_id then format(', "settled": %s, "reserved": %s, "available": %s', line.settled_after, line.reserved_after,
-      coalesce((line.limit_after - line.settled_after - line.reserved_after)::text, 'null')) else '' end)
-$$;
-comment on function preauth._settled_line_text(preauth._closed, bigint) is 'A line of a settlement as JSON text, with its window''s figures only where that is the account''s own. preauth._hold_line_text says why nothing needs escaping.';
-
 -- 040_internal/_settlement.sql
 create function preauth._settlement(ask preauth._ask, closed preauth._closed[], from_line integer, to_line integer, at timestamptz) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   lines text := '';
   overage text := '';
   late boolean := false;
+  line preauth._closed;
+  excess bigint;
 begin
   for k in from_line .. to_line loop
-    lines := lines || case when k > from_line then ', ' else '' end || preauth._settled_line_text(closed[k], preauth._overage(ask, closed[k].unit, closed[k].amount, closed[k].settled_amount));
-    if preauth._overage(ask, closed[k].unit, closed[k].amount, closed[k].settled_amount) > 0 then
-      overage := overage || case when overage <> '' then ', ' else '' end
-        || format('"%s": %s', closed[k].unit, preauth._overage(ask, closed[k].unit, closed[k].amount, closed[k].settled_amount));
+    line := closed[k];
+    excess := greatest(line.settled_amount - line.amount, 0);
+    if ask.body ? 'priced' then
+      excess := preauth._overage(ask, line.unit, line.amount, line.settled_amount);
     end if;
-    late := late or closed[k].late and closed[k].unit <> 'open_holds';
+    lines := lines || case when k > from_line then ', ' else '' end
+      || format('{"budget": "%s", "scope": "%s", "unit": "%s", "window": "%s", "held": %s, "amount": %s, "overage": %s',
+        line.budget, line.scope, line.unit, line.window_key, line.amount, line.settled_amount, excess)
+      || case when line.scope = line.account_id then format(', "settled": %s, "reserved": %s, "available": %s}', line.settled_after, line.reserved_after,
+        coalesce((line.limit_after - line.settled_after - line.reserved_after)::text, 'null')) else '}' end;
+    if excess > 0 then
+      overage := overage || case when overage <> '' then ', ' else '' end || format('"%s": %s', line.unit, excess);
+    end if;
+    late := late or line.late and line.unit <> 'open_holds';
   end loop;
   return format('{"request_id": "%s", "account_id": "%s", "state": "settled", "outcome": "%s", "amounts": %s, "lines": [%s], "overage": {%s}, '
       '"late": %s, "settled_at": "%s", "replayed": false%s%s}',
     ask.request_id, ask.account_id, coalesce(ask.body ->> 'outcome', 'completed'), ask.body -> 'amounts', lines, overage,
-    late::text, preauth._time(at), case when ask.call = 'resolve' then format(', "resolved": true, "action": %s', ask.body -> 'action') else '' end,
+    late::text, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), case when ask.call = 'resolve' then format(', "resolved": true, "action": %s', ask.body -> 'action') else '' end,
     case when ask.body ? 'usage' then format(', "usage": %s, "cost": %s, "price_table_id": %s', ask.body -> 'usage',
       coalesce(ask.body -> 'priced' -> 'cost', 'null'), coalesce(ask.body -> 'priced' -> 'price_table_ids' -> 0, 'null')) else '' end)::jsonb;
 end
@@ -7072,6 +7731,7 @@ comment on function preauth._settlement(preauth._ask, preauth._closed[], integer
 -- 040_internal/_shape_errors.sql
 create function preauth._shape_errors(call text, item jsonb) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   errors jsonb := '[]'::jsonb;
@@ -7095,6 +7755,7 @@ comment on function preauth._shape_errors(text, jsonb) is 'Everything malformed 
 -- 040_internal/_shares.sql
 create function preauth._shares(tariff preauth._tariff, counts jsonb, is_ceiling boolean) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   figures numeric[] := case when is_ceiling then tariff.bounds else tariff.rates end;
@@ -7118,43 +7779,55 @@ comment on function preauth._shares(preauth._tariff, jsonb, boolean) is
 
 -- 040_internal/_shortage_reason.sql
 create function preauth._shortage_reason(slot preauth._slot, required bigint) returns text
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when slot.unit = 'open_holds' then 'too_many_holds'
     when required + least(slot.settled, 0) > slot.capacity and not (isfinite(slot.ends_at) and required <= slot.next_capacity) then 'exceeds_limit'
     else 'budget_exhausted'
-  end
+  end;
+end
 $$;
 comment on function preauth._shortage_reason(preauth._slot, bigint) is
   'The denial''s reason where a slot cannot cover what is required of it: exceeds_limit where neither this window, with what it was credited beyond its spend, nor the next ever can.';
 
 -- 040_internal/_shortage_ruling.sql
 create function preauth._shortage_ruling(n integer, option_no integer, place integer, slot preauth._slot, reserved bigint, required bigint) returns preauth._ruling
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select row(n, preauth._shortage_reason(slot, required), option_no, place, required, slot.limit_amount - slot.settled - reserved, null, null, null)::preauth._ruling
+begin
+  return row(n, preauth._shortage_reason(slot, required), option_no, place, required, slot.limit_amount - slot.settled - reserved, null, null, null)::preauth._ruling;
+end
 $$;
 comment on function preauth._shortage_ruling(integer, integer, integer, preauth._slot, bigint, bigint) is 'The denial of an item by the slot that cannot cover it.';
 
 -- 040_internal/_slice_length.sql
 create function preauth._slice_length(policy jsonb) returns interval
-language sql immutable
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case when policy ->> 'kind' = 'rolling' then
-    make_interval(secs => (policy ->> 'seconds')::double precision / (policy ->> 'slices')::double precision) end
+begin
+  return case when policy ->> 'kind' = 'rolling' then
+    make_interval(secs => (policy ->> 'seconds')::double precision / (policy ->> 'slices')::double precision) end;
+end
 $$;
 comment on function preauth._slice_length(jsonb) is 'How long a slice of a rolling window is, in whole milliseconds; null for other windows.';
 
 -- 040_internal/_slices_error.sql
 create function preauth._slices_error(slices jsonb, seconds jsonb) returns text
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when not coalesce(preauth._is_amount(slices) and slices::text::bigint between 1 and 1000, false) then 'must be from 1 to 1000'
     when preauth._is_period_in_seconds(seconds) and (seconds::text::bigint * 1000) % slices::text::bigint <> 0
       then 'must divide the period into slices of whole milliseconds'
-  end
+  end;
+end
 $$;
 comment on function preauth._slices_error(jsonb, jsonb) is 'What is wrong with the number of slices of a rolling window; null when nothing is.';
 
@@ -7162,6 +7835,7 @@ comment on function preauth._slices_error(jsonb, jsonb) is 'What is wrong with t
 create function preauth._slot_turns(slot preauth._slot, place integer, reserved bigint, required bigint, at timestamptz, lapses preauth._lapse[])
 returns table (turns_at timestamptz, short integer)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select t.turns_at, case when not t.fits then 1 when t.did is null then 0 else -1 end
   from (
@@ -7185,6 +7859,7 @@ comment on function preauth._slot_turns(preauth._slot, integer, bigint, bigint, 
 -- 040_internal/_slots_as_of.sql
 create function preauth._slots_as_of(slots preauth._slot[], at timestamptz) returns preauth._slot[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   found record;
@@ -7211,6 +7886,7 @@ comment on function preauth._slots_as_of(preauth._slot[], timestamptz) is
 -- 040_internal/_spend_errors.sql
 create function preauth._spend_errors(since timestamptz, until timestamptz, by text[], label text, time_zone text) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0), '[]')
   from (values
@@ -7226,19 +7902,27 @@ comment on function preauth._spend_errors(timestamptz, timestamptz, text[], text
 
 -- 040_internal/_spent.sql
 create function preauth._spent(amounts jsonb, unit text) returns bigint
-language sql stable
-as $$ select case when unit = 'open_holds' then 0 else preauth._amount_of(amounts, unit) end $$;
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case when unit = 'open_holds' then 0 else preauth._amount_of(amounts, unit) end;
+end
+$$;
 comment on function preauth._spent(jsonb, text) is 'What {unit: amount} spends of a budget in a unit; null when it cannot be told. A hold that has ended is no longer open.';
 
 -- 040_internal/_state_at.sql
 create function preauth._state_at(r preauth.reservation, at timestamptz) returns text
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when r.state in ('authorized', 'cancellation_requested') and r.expires_at <= at then
       case r.on_expiry when 'keep' then 'unknown' when 'charge' then 'settled' else 'lapsed' end
     else r.state
-  end
+  end;
+end
 $$;
 comment on function preauth._state_at(preauth.reservation, timestamptz) is 'The state at an instant, whether or not a sweep has written down yet what time alone has done.';
 
@@ -7246,6 +7930,7 @@ comment on function preauth._state_at(preauth.reservation, timestamptz) is 'The 
 create function preauth._steps_of(window_id bigint, from_at timestamptz, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[])
 returns table (steps_at timestamptz, taken bigint)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   place constant integer := array_position(slot_ids, window_id);
@@ -7275,13 +7960,19 @@ comment on function preauth._steps_of(bigint, timestamptz, preauth._slot[], bigi
 
 -- 040_internal/_stricter_expiry.sql
 create function preauth._stricter_expiry(one text, other text) returns text
-language sql immutable
-as $$ select case when one is null then other when 'keep' in (one, other) then 'keep' when 'charge' in (one, other) then 'charge' else one end $$;
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case when one is null then other when 'keep' in (one, other) then 'keep' when 'charge' in (one, other) then 'charge' else one end;
+end
+$$;
 comment on function preauth._stricter_expiry(text, text) is 'What becomes of a reservation with lines of both policies: keep if any keeps, else charge if any charges. one may be null: no line yet.';
 
 -- 040_internal/_stuck_json.sql
 create function preauth._stuck_json(r preauth.reservation, at timestamptz) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_build_object(
     'request_id', r.request_id, 'account_id', r.account_id, 'state', preauth._state_at(r, at), 'model', r.model,
@@ -7305,6 +7996,7 @@ comment on function preauth._stuck_json(preauth.reservation, timestamptz) is
 -- 040_internal/_switch_errors.sql
 create function preauth._switch_errors(body jsonb, at timestamptz) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
     select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.field), '[]') from (
@@ -7325,6 +8017,7 @@ comment on function preauth._switch_errors(jsonb, timestamptz) is 'What is wrong
 -- 040_internal/_take.sql
 create function preauth._take(asks preauth._ask[]) returns preauth._answer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   way record;
@@ -7366,6 +8059,7 @@ comment on function preauth._take(preauth._ask[]) is
 -- 040_internal/_take_up.sql
 create function preauth._take_up(account_id text, apply text, at timestamptz, actor text, reason text, since timestamptz default null) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   taken bigint[];
@@ -7407,6 +8101,7 @@ comment on function preauth._take_up(text, text, timestamptz, text, text, timest
 -- 040_internal/_taken_at.sql
 create function preauth._taken_at(steps preauth._step[], at timestamptz) returns bigint
 language sql immutable
+set search_path = pg_catalog, pg_temp
 as $$ select s.taken from unnest(steps) as s where s.steps_at <= at order by s.steps_at desc limit 1 $$;
 comment on function preauth._taken_at(preauth._step[], timestamptz) is 'What is taken of a window at an instant, in its unit, by its steps (preauth._steps_of).';
 
@@ -7414,6 +8109,7 @@ comment on function preauth._taken_at(preauth._step[], timestamptz) is 'What is 
 -- usd_nano by one probe of the key for each name; an index that is empty as a rule tells that there is no other unit.
 create function preauth._tariffs(names text[], at timestamptz) returns preauth._tariff[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   tariffs preauth._tariff[];
@@ -7445,6 +8141,7 @@ comment on function preauth._tariffs(text[], timestamptz) is
 -- 040_internal/_tariffs_of.sql
 create function preauth._tariffs_of(price_table_ids bigint[]) returns preauth._tariff[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(
@@ -7459,6 +8156,7 @@ comment on function preauth._tariffs_of(bigint[]) is 'These price tables, whatev
 -- 040_internal/_things.sql
 create function preauth._things() returns table (class text, schema text, name text, short_name text, owner oid, acl aclitem[])
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   with space as (
     select n.oid, n.nspname, n.nspowner, n.nspacl from pg_catalog.pg_namespace as n where n.nspname in ('preauth', 'preauth_api')
@@ -7489,6 +8187,7 @@ comment on function preauth._things() is
 -- 040_internal/_thresholds.sql
 create function preauth._thresholds(body jsonb) returns smallint[]
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(array_agg(t.threshold::smallint order by t.threshold::smallint), '{}')
   from jsonb_array_elements_text(coalesce(nullif(body -> 'thresholds', 'null'), '[]')) as t (threshold)
@@ -7498,6 +8197,7 @@ comment on function preauth._thresholds(jsonb) is 'The thresholds of a well-form
 -- 040_internal/_tier_errors.sql
 create function preauth._tier_errors(path text, tier jsonb, unit text) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   errors jsonb := '[]'::jsonb;
@@ -7518,6 +8218,7 @@ comment on function preauth._tier_errors(text, jsonb, text) is 'What is wrong wi
 -- 040_internal/_tier_of.sql
 create function preauth._tier_of(tariff preauth._tariff, counts jsonb) returns integer
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   input numeric := 0;
@@ -7543,6 +8244,7 @@ comment on function preauth._tier_of(preauth._tariff, jsonb) is 'The tier of so 
 -- 040_internal/_tier_order_errors.sql
 create function preauth._tier_order_errors(path text, tiers jsonb) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(jsonb_agg(preauth._error(path || '.' || c.place - 1 || '.' || c.field, c.message) -> 0 order by c.place, c.field), '[]')
   from (
@@ -7565,6 +8267,7 @@ comment on function preauth._tier_order_errors(text, jsonb) is 'What is wrong wi
 -- 040_internal/_tiers_errors.sql
 create function preauth._tiers_errors(path text, tiers jsonb, unit text) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   errors jsonb;
@@ -7583,6 +8286,7 @@ comment on function preauth._tiers_errors(text, jsonb, text) is 'What is wrong w
 -- 040_internal/_tiers_of.sql
 create function preauth._tiers_of(body jsonb, unit text) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_agg(jsonb_build_object('above_input_tokens', t.tier -> 'above_input_tokens', 'rates', (
       select jsonb_object_agg(r.dimension, jsonb_build_object(
@@ -7598,15 +8302,19 @@ comment on function preauth._tiers_of(jsonb, text) is 'The tiers of a well-forme
 
 -- 040_internal/_time.sql
 create function preauth._time(instant timestamptz) returns text
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case when isfinite(instant) then to_char(instant at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') end
+begin
+  return case when isfinite(instant) then to_char(instant at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') end;
+end
 $$;
 comment on function preauth._time(timestamptz) is 'RFC 3339 in UTC; null for an infinite instant.';
 
 -- 040_internal/_timeline.sql
 create function preauth._timeline(r preauth.reservation) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_agg(jsonb_build_object('at', preauth._time(t.at), 'event', t.event, 'actor', t.actor, 'detail', t.detail) order by t.at, t.source, t.place)
   from (
@@ -7625,6 +8333,7 @@ comment on function preauth._timeline(preauth.reservation) is 'Everything that h
 -- 040_internal/_token_count.sql
 create function preauth._token_count(counts jsonb) returns numeric
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return (select coalesce(sum(c.value::numeric), 0) from jsonb_each(counts) as c where c.key like '%\_tokens');
@@ -7635,6 +8344,7 @@ comment on function preauth._token_count(jsonb) is 'All tokens among {dimension:
 -- 040_internal/_troubled_quote.sql
 create function preauth._troubled_quote(amounts jsonb, price_table_ids bigint[], problems jsonb, model text, counts jsonb, told jsonb) returns preauth._quote
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   tokens numeric := preauth._token_count(counts);
@@ -7660,6 +8370,7 @@ comment on function preauth._troubled_quote(jsonb, bigint[], jsonb, text, jsonb,
 -- 040_internal/_unbounded.sql
 create function preauth._unbounded(dimensions text[], bounds jsonb) returns text
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   for d in 1 .. cardinality(dimensions) loop
@@ -7675,6 +8386,7 @@ comment on function preauth._unbounded(text[], jsonb) is 'The first of these dim
 -- 040_internal/_unbounded_amounts.sql
 create function preauth._unbounded_amounts(tariffs preauth._tariff[], usage jsonb, bounds jsonb, told jsonb) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   free jsonb := (
@@ -7701,10 +8413,13 @@ comment on function preauth._unbounded_amounts(preauth._tariff[], jsonb, jsonb, 
 
 -- 040_internal/_unknown_body.sql
 create function preauth._unknown_body(r preauth.reservation) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select jsonb_build_object('request_id', r.request_id, 'account_id', r.account_id, 'state', 'unknown', 'outcome', 'unknown',
-    'expires_at', preauth._time(r.expires_at), 'replayed', false)
+begin
+  return jsonb_build_object('request_id', r.request_id, 'account_id', r.account_id, 'state', 'unknown', 'outcome', 'unknown',
+    'expires_at', preauth._time(r.expires_at), 'replayed', false);
+end
 $$;
 comment on function preauth._unknown_body(preauth.reservation) is 'The reply to a settlement whose outcome is unknown.';
 
@@ -7712,6 +8427,7 @@ comment on function preauth._unknown_body(preauth.reservation) is 'The reply to 
 create function preauth._unmade(account_ids text[], models text[], at timestamptz)
 returns table (depth integer, scope text, zone text, budget preauth.budget, counter_id bigint)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select distinct on (b.depth, b.scope, b.counter_id) b.depth, b.scope, b.zone, b.budget, b.counter_id
   from unnest(account_ids, models) as r (account_id, model)
@@ -7727,6 +8443,7 @@ create function preauth._unopened(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[])
 returns table (account_id text, model text)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query
@@ -7746,12 +8463,13 @@ comment on function preauth._unopened(preauth._ask[], preauth._quote[], integer[
 -- 040_internal/_untold_ruling.sql
 create function preauth._untold_ruling(ruling preauth._ruling, route preauth._route, wanted bigint[], problems jsonb) returns preauth._ruling
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   problem jsonb;
 begin
   ruling.detail := preauth._missing_unit(route, wanted);
-  ruling.verdict := case when ruling.detail is not null then 'amount_missing' when num_nonnulls(variadic wanted) = 0 then 'no_budget' end;
+  ruling.verdict := case when ruling.detail is not null then 'amount_missing' when not preauth._is_counted(route, wanted) then 'no_budget' end;
   if problems <> '{}' then
     problem := preauth._quote_problem(problems, route, wanted, ruling.detail);
     ruling.verdict := coalesce(problem ->> 'code', ruling.verdict);
@@ -7766,6 +8484,7 @@ comment on function preauth._untold_ruling(preauth._ruling, preauth._route, bigi
 -- 040_internal/_usage_problems.sql
 create function preauth._usage_problems(problems jsonb, model text, told jsonb) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if problems -> 'usd_nano' ->> 'code' = 'price_missing' then
@@ -7782,9 +8501,11 @@ comment on function preauth._usage_problems(jsonb, text, jsonb) is
 
 -- 040_internal/_value_error.sql
 create function preauth._value_error(kind text, value jsonb) returns text
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case kind
+begin
+  return case kind
     when 'id' then
       case when jsonb_typeof(value) <> 'string' then 'must be a string'
            when not preauth._is_id(value #>> '{}') then 'must be 1 to 128 characters of A-Z a-z 0-9 _ . : @ / -' end
@@ -7799,19 +8520,26 @@ as $$
       case when value not in ('"completed"', '"interrupted"', '"unknown"') then 'must be completed, interrupted or unknown' end
     when 'action' then
       case when value not in ('"settle"', '"release"', '"accept_overage"') then 'must be settle, release or accept_overage' end
-  end
+  end;
+end
 $$;
 comment on function preauth._value_error(text, jsonb) is 'What is wrong with a value of a kind; null when nothing is.';
 
 -- 040_internal/_variant_of.sql
 create function preauth._variant_of(model text) returns text
-language sql immutable
-as $$ select substring(model from ':(batch|flex|priority)$') $$;
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return substring(model from ':(batch|flex|priority)$');
+end
+$$;
 comment on function preauth._variant_of(text) is 'The variant that a name ends in; null where it ends in none.';
 
 -- 040_internal/_verify_admissions.sql
 create function preauth._verify_admissions() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   with undecided as (
     select u.request_id, u.account_id from preauth.usage_event as u where u.kind in ('late_charge', 'recorded_exception')
@@ -7841,6 +8569,7 @@ comment on function preauth._verify_admissions() is
 -- 040_internal/_verify_alerts.sql
 create function preauth._verify_alerts() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   with due as (
     select d.window_id, min(d.level) filter (where d.may_come) as alert_at, bool_or(d.is_due) as is_due, bool_or(w.slice_length is not null) as is_rolling
@@ -7862,6 +8591,7 @@ comment on function preauth._verify_alerts() is 'Current windows whose next aler
 -- 040_internal/_verify_costs.sql
 create function preauth._verify_costs() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select 'cost_is_what_its_price_table_says', u.account_id, null::bigint, u.request_id,
     jsonb_build_object('cost', w.shares, 'amount', w.amount)::text, jsonb_build_object('cost', c.shares, 'amount', u.amounts -> c.unit)::text
@@ -7882,6 +8612,7 @@ comment on function preauth._verify_costs() is 'Works out each priced spend once
 -- 040_internal/_verify_lines.sql
 create function preauth._verify_lines() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select c.check_name, l.account_id, l.window_id, l.request_id, c.expected, c.actual
   from preauth.hold_line as l
@@ -7901,6 +8632,7 @@ comment on function preauth._verify_lines() is 'Holds each line against its rese
 -- 040_internal/_verify_reservations.sql
 create function preauth._verify_reservations() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   with lines as (
     select l.request_id, l.account_id, array_agg(distinct l.state order by l.state) as states
@@ -7929,6 +8661,7 @@ comment on function preauth._verify_reservations() is 'Holds each reservation''s
 -- 040_internal/_verify_routes.sql
 create function preauth._verify_routes() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select 'route_is_as_worked_out_now', r.account_id, null::bigint, null::text, to_jsonb(x)::text, to_jsonb(r)::text
   from preauth.route as r
@@ -7944,6 +8677,7 @@ comment on function preauth._verify_routes() is 'Works out each route that holds
 -- 040_internal/_verify_slices.sql
 create function preauth._verify_slices() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   with spent as (
     select s.window_id, preauth._ages_at(s.occurred_at, s.slice_length, s.slice_count) as ages_at, sum(s.amount) as amount
@@ -7969,6 +8703,7 @@ comment on function preauth._verify_slices() is 'Recomputes the slices of rollin
 -- 040_internal/_verify_tree.sql
 create function preauth._verify_tree() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select 'account_path_is_its_parents_plus_itself', a.account_id, null::bigint, null::text, (a.account_id || p.path)::text, a.path::text
   from preauth.account as a
@@ -7987,6 +8722,7 @@ comment on function preauth._verify_tree() is 'Accounts whose path is not their 
 -- 040_internal/_verify_windows.sql
 create function preauth._verify_windows() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   with lines as (
     select l.window_id,
@@ -8023,12 +8759,17 @@ comment on function preauth._verify_windows() is 'Recomputes each window''s figu
 -- 040_internal/_wanted.sql
 create function preauth._wanted(route preauth._route, places integer[], amounts jsonb) returns bigint[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   wanted bigint[] := array[]::bigint[];
 begin
   for k in 1 .. coalesce(cardinality(route.units), 0) loop
-    wanted := wanted || case when places[k] is not null or route.window_ids[k] is null then preauth._amount_of(amounts, route.units[k]) end;
+    wanted := wanted || case
+      when places[k] is null and route.window_ids[k] is not null then null
+      when route.units[k] = 'open_holds' then 1
+      else coalesce((amounts ->> route.units[k])::bigint, case when route.units[k] = 'requests' then 1 end)
+    end;
   end loop;
   return wanted;
 end
@@ -8038,6 +8779,7 @@ comment on function preauth._wanted(preauth._route, integer[], jsonb) is 'What a
 -- 040_internal/_was_always_so.sql
 create function preauth._was_always_so(w preauth.budget_window, budget preauth.budget) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select not exists (select from preauth.usage_event as u where u.window_id = w.window_id)
     and not exists (select from preauth.change_log as c
@@ -8049,6 +8791,7 @@ comment on function preauth._was_always_so(preauth.budget_window, preauth.budget
 -- 040_internal/_why_denied.sql
 create function preauth._why_denied(r preauth.reservation, max_count integer) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   w preauth.budget_window := preauth._denied_window(r);
@@ -8074,6 +8817,7 @@ comment on function preauth._why_denied(preauth.reservation, integer) is 'A deni
 -- 040_internal/_window_before.sql
 create function preauth._window_before(scope text, budget preauth.budget, at timestamptz) returns preauth.budget_window
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select w.*
   from preauth._kin(scope, budget) as k
@@ -8092,6 +8836,7 @@ comment on function preauth._window_before(text, preauth.budget, timestamptz) is
 -- 040_internal/_window_bounds.sql
 create function preauth._window_bounds(policy jsonb, anchor date, zone text, at timestamptz, out window_key text, out starts_at timestamptz, out ends_at timestamptz)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   case policy ->> 'kind'
@@ -8116,6 +8861,7 @@ comment on function preauth._window_bounds(jsonb, date, text, timestamptz) is
 -- 040_internal/_window_errors.sql
 create function preauth._window_errors(path text, value jsonb) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   allowed text[];
@@ -8145,6 +8891,7 @@ comment on function preauth._window_errors(text, jsonb) is 'What is wrong with a
 -- 040_internal/_window_lapses.sql
 create function preauth._window_lapses(window_id bigint, most integer) returns table (lapses_at timestamptz, amount bigint, is_lease boolean)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   (select h.lapses_at, h.amount, true from preauth.hold_line as h
    where h.window_id = _window_lapses.window_id and h.lapses_at is not null
@@ -8158,6 +8905,7 @@ comment on function preauth._window_lapses(bigint, integer) is 'What a window ge
 -- 040_internal/_window_now.sql
 create function preauth._window_now(w preauth.budget_window) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case when w.window_id is not null then jsonb_build_object(
     'window_id', w.window_id, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at), 'time_zone', w.time_zone,
@@ -8168,20 +8916,24 @@ comment on function preauth._window_now(preauth.budget_window) is 'A window with
 
 -- 040_internal/_window_policy.sql
 create function preauth._window_policy(value jsonb) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
       when value ->> 'kind' = 'cycle' then '{"period": "month"}'
       when value ->> 'period' = 'week' then '{"week_start": "monday"}'
       when value ->> 'period' in ('quarter', 'year') then '{"year_start_month": 1}'
       else '{}'
-    end::jsonb || jsonb_strip_nulls(value)
+    end::jsonb || jsonb_strip_nulls(value);
+end
 $$;
 comment on function preauth._window_policy(jsonb) is 'A well-formed window policy with its defaults written out.';
 
 -- 040_internal/_window_to_correct.sql
 create function preauth._window_to_correct(account_id text, budget_name text, window_key text, at timestamptz) returns bigint
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   found bigint;
@@ -8211,6 +8963,7 @@ comment on function preauth._window_to_correct(text, text, text, timestamptz) is
 -- 040_internal/_window_to_take_up.sql
 create function preauth._window_to_take_up(scope text, budget preauth.budget, since timestamptz) returns table (window_id bigint, budget_id bigint, ends_at timestamptz)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select c.window_id, k.budget_id, c.ends_at
   from preauth._kin(scope, budget) as k
@@ -8227,6 +8980,7 @@ comment on function preauth._window_to_take_up(text, preauth.budget, timestamptz
 -- 040_internal/_window_value_errors.sql
 create function preauth._window_value_errors(path text, value jsonb) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(jsonb_agg(preauth._error(path || '.' || c.field, c.message) -> 0 order by c.place), '[]')
   from (values
@@ -8248,22 +9002,28 @@ comment on function preauth._window_value_errors(text, jsonb) is 'What is wrong 
 
 -- 040_internal/_with_amounts.sql
 create function preauth._with_amounts(ask preauth._ask, amounts jsonb) returns preauth._ask
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select row(ask.n, ask.call, ask.request_id, ask.account_id, ask.body || jsonb_build_object('amounts', amounts),
-    ask.actor, ask.within, ask.dry_run, ask.twin, ask.errors)::preauth._ask
+begin
+  return row(ask.n, ask.call, ask.request_id, ask.account_id, ask.body || jsonb_build_object('amounts', amounts),
+    ask.actor, ask.within, ask.dry_run, ask.twin, ask.errors)::preauth._ask;
+end
 $$;
 comment on function preauth._with_amounts(preauth._ask, jsonb) is 'The ask with its amounts written out.';
 
 -- 040_internal/_with_client_error.sql
 create function preauth._with_client_error(body jsonb) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when body ? 'type' and jsonb_typeof(body -> 'status') = 'number' then body || jsonb_build_object(
       'message', body -> 'detail', 'code', substring(body ->> 'type' from '[^/]*$'), 'details', body, 'hint', null)
     else body
-  end
+  end;
+end
 $$;
 comment on function preauth._with_client_error(jsonb) is
   'A problem with the members that PostgREST''s clients make an error of (message, code, details, hint): some of them drop all others, so details is the problem itself.';
@@ -8271,6 +9031,7 @@ comment on function preauth._with_client_error(jsonb) is
 -- 040_internal/_with_cost.sql
 create function preauth._with_cost(ask preauth._ask, r preauth.reservation, tariffs preauth._tariff[]) returns preauth._ask
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   usage jsonb := ask.body -> 'usage';
@@ -8298,6 +9059,7 @@ comment on function preauth._with_cost(preauth._ask, preauth.reservation, preaut
 -- 040_internal/_with_costs.sql
 create function preauth._with_costs(asks preauth._ask[], held preauth.reservation[]) returns preauth._ask[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   is_any boolean := false;
@@ -8330,6 +9092,7 @@ comment on function preauth._with_costs(preauth._ask[], preauth.reservation[]) i
 -- 040_internal/_with_lapsed.sql
 create function preauth._with_lapsed(tallies preauth._tally[], at timestamptz) returns preauth._tally[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   for k in 1 .. cardinality(tallies) loop
@@ -8346,6 +9109,7 @@ comment on function preauth._with_lapsed(preauth._tally[], timestamptz) is 'Tall
 -- Only a denial asks what the next window has room for: an authorization does not pay for it.
 create function preauth._with_next_capacities(slots preauth._slot[], slot_ids bigint[]) returns preauth._slot[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   found record;
@@ -8366,18 +9130,22 @@ comment on function preauth._with_next_capacities(preauth._slot[], bigint[]) is
 
 -- 040_internal/_with_retry_after.sql
 create function preauth._with_retry_after(headers json, denial jsonb) returns json
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select (coalesce(headers::jsonb, '{}') || case
+begin
+  return (coalesce(headers::jsonb, '{}') || case
     when denial ->> 'retry_after_ms' is null then '{}'
     else jsonb_build_object('Retry-After', ceil((denial ->> 'retry_after_ms')::numeric / 1000)::bigint::text)
-  end)::json
+  end)::json;
+end
 $$;
 comment on function preauth._with_retry_after(json, jsonb) is 'A denial''s headers: Retry-After is retry_after_ms in whole seconds, rounded up.';
 
 -- 040_internal/_with_twins.sql
 create function preauth._with_twins(asks preauth._ask[]) returns preauth._ask[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if cardinality(asks) = (select count(*) from (select distinct a.request_id, a.account_id from unnest(asks) as a) as k) then
@@ -8395,6 +9163,7 @@ comment on function preauth._with_twins(preauth._ask[]) is 'The asks, with those
 -- 040_internal/_without_aliases.sql
 create function preauth._without_aliases(tariffs preauth._tariff[], at timestamptz) returns preauth._tariff[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(
@@ -8415,6 +9184,7 @@ comment on function preauth._without_aliases(preauth._tariff[], timestamptz) is 
 -- 040_internal/_work_out_routes.sql
 create function preauth._work_out_routes(account_ids text[], at timestamptz) returns setof preauth.route
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select leaf.account_id, c.version, w.valid_from, least(w.valid_until, scheduled.begins_at), leaf.path, halted.account_id, w.window_ids, w.units, w.hard, w.models, w.budgets, w.expiries
   from (select distinct a.account_id from unnest(account_ids) as a (account_id)) as k
@@ -8454,6 +9224,7 @@ comment on function preauth._work_out_routes(text[], timestamptz) is
 -- 040_internal/_write_correction.sql
 create function preauth._write_correction(target preauth.budget_window, amount bigint, request jsonb, at timestamptz, actor text) returns jsonb
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   budget preauth.budget;
@@ -8468,6 +9239,7 @@ begin
     values (target.account_id, key, 'adjustment', target.window_id, jsonb_build_object(budget.unit, amount), at, coalesce(actor, preauth._caller()), request ->> 'reason');
   end if;
   select w.* into after from preauth.budget_window as w where w.window_id = target.window_id;
+  after.settled := preauth._settled_at(after, at);
   perform preauth._log_change(actor, 'window', target.account_id || '/' || budget.name || '/' || target.window_key,
     preauth._figures_json(target, budget, at), preauth._figures_json(after, budget, at), request ->> 'reason');
   reply := jsonb_build_object('account_id', target.account_id, 'budget', budget.name, 'unit', budget.unit, 'window', target.window_key, 'amount', amount,
@@ -8486,6 +9258,7 @@ comment on function preauth._write_correction(preauth.budget_window, bigint, jso
 -- 040_internal/_write_expiries.sql
 create function preauth._write_expiries(due preauth.reservation[], closed preauth._closed[], at timestamptz) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor, usage, cost, price_table_ids)
@@ -8503,8 +9276,12 @@ begin
       select c from unnest(closed) as c
       where c.request_id = r.request_id and c.account_id = r.account_id and c.settled_amount is not null order by c.position), at) end
   from unnest(due) as r
-  where x.request_id = any (array(select k.request_id from unnest(due) as k))  -- found by key, however few rows the planner has seen
-    and x.request_id = r.request_id and x.account_id = r.account_id;
+  cross join lateral (
+    select k.ctid from preauth.reservation as k
+    where k.request_id = r.request_id and k.account_id = r.account_id
+    offset 0  -- one look-up by key for each, however few rows the planner has seen
+  ) as place
+  where x.ctid = place.ctid;
 end
 $$;
 comment on function preauth._write_expiries(preauth.reservation[], preauth._closed[], timestamptz) is 'States and events of expired reservations.';
@@ -8512,6 +9289,7 @@ comment on function preauth._write_expiries(preauth.reservation[], preauth._clos
 -- 040_internal/_write_limits.sql
 create function preauth._write_limits(window_ids bigint[], at timestamptz, actor text, reason text) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   moved bigint[];
@@ -8543,6 +9321,7 @@ comment on function preauth._write_limits(bigint[], timestamptz, text, text) is
 -- 040_internal/_write_plan_changes.sql
 create function preauth._write_plan_changes(account_ids text[], at timestamptz) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   due text[] := array(select a.account_id from preauth.account as a where a.account_id = any (account_ids) and a.plan_changes_at <= at);
@@ -8568,6 +9347,7 @@ comment on function preauth._write_plan_changes(text[], timestamptz) is 'Writes 
 -- 040_internal/_write_reratings.sql
 create function preauth._write_reratings(reratings preauth._rerating[], wrong_table bigint, right_table bigint, unit text, actor text, reason text) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   at timestamptz := preauth._now();
@@ -8595,11 +9375,11 @@ comment on function preauth._write_reratings(preauth._rerating[], bigint, bigint
 -- 040_internal/_write_settlements.sql
 create function preauth._write_settlements(asks preauth._ask[], closed preauth._closed[], at timestamptz) returns preauth._answer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   answers preauth._answer[] := array[]::preauth._answer[];
   replies jsonb[] := array[]::jsonb[];
-  request_ids text[] := array[]::text[];
   from_line integer := 1;
   to_line integer;
 begin
@@ -8608,7 +9388,6 @@ begin
     while closed[to_line + 1].request_id = asks[k].request_id and closed[to_line + 1].account_id = asks[k].account_id loop
       to_line := to_line + 1;
     end loop;
-    request_ids := request_ids || asks[k].request_id;
     replies := replies || preauth._settlement(asks[k], closed, from_line, to_line, at);
     answers := answers || row(asks[k].n, 200, null, replies[k]::json, null)::preauth._answer;
     from_line := to_line + 1;
@@ -8624,8 +9403,12 @@ begin
   update preauth.reservation as x
   set state = 'settled', closure = replies[k]
   from generate_subscripts(asks, 1) as k
-  where x.request_id = any (request_ids)  -- found by key, however few rows the planner has seen
-    and x.request_id = asks[k].request_id and x.account_id = asks[k].account_id;
+  cross join lateral (
+    select r.ctid from preauth.reservation as r
+    where r.request_id = asks[k].request_id and r.account_id = asks[k].account_id
+    offset 0  -- one look-up by key for each, however few rows the planner has seen
+  ) as place
+  where x.ctid = place.ctid;
   return answers;
 end
 $$;
@@ -10079,5 +10862,5 @@ comment on view preauth_api.windows is 'Every budget window there has been, with
 -- 090_grants.sql
 select preauth._lock_down();
 
-insert into preauth.alembic_version (version_num) values ('0009');
+insert into preauth.alembic_version (version_num) values ('0010');
 commit;

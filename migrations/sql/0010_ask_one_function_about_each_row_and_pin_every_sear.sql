@@ -1,0 +1,8293 @@
+-- ask one function about each row and pin every search path
+
+create function preauth._is_sound_window(
+  starts_at timestamptz, ends_at timestamptz, settled bigint, reserved bigint, limit_amount bigint, overdraft_amount bigint, alert_at bigint, slice_length interval, slice_count integer)
+returns boolean
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return starts_at < ends_at
+    and settled between -7000000000000000000 and 7000000000000000000
+    and reserved between 0 and 2000000000000000000
+    and (limit_amount is null or limit_amount between 0 and 9007199254740991)
+    and (overdraft_amount is null or overdraft_amount between 0 and 9007199254740991)
+    and (alert_at is null or alert_at > 0)
+    and (slice_length is null) = (slice_count is null);
+end
+$$;
+create function preauth._is_sound_reservation(call text, state text, has_denial boolean, has_closure boolean) returns boolean
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return call in ('reserve', 'charge')
+    and state in ('authorized', 'cancellation_requested', 'unknown', 'overage_review', 'settled', 'released', 'lapsed', 'denied')
+    and has_denial = (state = 'denied')
+    and (has_closure or state <> 'settled');
+end
+$$;
+create function preauth._is_sound_line(state text, amount bigint, lapses_at timestamptz, settled_amount bigint) returns boolean
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return state in ('held', 'settled', 'released', 'lapsed')
+    and amount between 0 and 9007199254740991
+    and (lapses_at is null or state = 'held')
+    and (settled_amount is not null) = (state = 'settled')
+    and (settled_amount is null or settled_amount between 0 and 9007199254740991);
+end
+$$;
+create function preauth._is_sound_event(kind text, window_id bigint) returns boolean
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return kind in ('settlement', 'charge', 'late_charge', 'recorded_exception', 'adjustment', 'limit_changed')
+    and (window_id is not null) = (kind in ('adjustment', 'limit_changed'));
+end
+$$;
+alter table preauth.budget_window
+  drop constraint budget_window_runs_forward,
+  drop constraint budget_window_reserved_range,
+  drop constraint budget_window_settled_range,
+  drop constraint budget_window_limit_range,
+  drop constraint budget_window_overdraft_range,
+  drop constraint budget_window_slices_go_together,
+  drop constraint budget_window_alert_range,
+  add constraint budget_window_sound check (preauth._is_sound_window(
+    starts_at, ends_at, settled, reserved, limit_amount, overdraft_amount, alert_at, slice_length, slice_count));
+alter table preauth.reservation
+  drop constraint reservation_call_known,
+  drop constraint reservation_state_known,
+  drop constraint reservation_denial_is_denied,
+  drop constraint reservation_settled_says_what,
+  add constraint reservation_sound check (preauth._is_sound_reservation(call, state, denial is not null, closure is not null));
+alter table preauth.hold_line
+  drop constraint hold_line_amount_range,
+  drop constraint hold_line_state_known,
+  drop constraint hold_line_settled_says_how_much,
+  drop constraint hold_line_settled_range,
+  drop constraint hold_line_only_held_lapses,
+  add constraint hold_line_sound check (preauth._is_sound_line(state, amount, lapses_at, settled_amount));
+alter table preauth.usage_event
+  drop constraint usage_event_kind_known,
+  drop constraint usage_event_window_of_adjustments,
+  add constraint usage_event_sound check (preauth._is_sound_event(kind, window_id));
+
+drop function preauth._settled_line_text(line preauth._closed, overage bigint);
+
+drop function preauth._fresh_authorization(ask preauth._ask, ruling preauth._ruling, quote preauth._quote, route preauth._route, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, at timestamp with time zone);
+
+drop function preauth._authorization(request_id text, account_id text, state text, model text, option_no integer, lines text, expires_at timestamp with time zone, over_limit boolean, replayed boolean, call text, recorded boolean, dry_run boolean, price_table_id bigint, cost jsonb);
+
+drop function preauth._settle_finding(ask preauth._ask, held preauth.reservation, place integer, holdings preauth._holding[], from_line integer, at timestamp with time zone, OUT verdict text, OUT amounts jsonb, OUT missing_unit text, OUT to_line integer);
+
+drop function preauth._may_ask(asks preauth._ask[], n integer);
+
+drop function preauth._last_line(lines preauth._line[], n integer, from_line integer);
+
+drop function preauth._hold_line_text(account_id text, budget text, scope text, unit text, window_key text, amount bigint, available bigint);
+
+drop function preauth._as_closed(line preauth.hold_line, closing preauth._closing, tally preauth._tally, late boolean);
+
+drop function preauth._normal_body(call text, item jsonb);
+
+CREATE OR REPLACE FUNCTION preauth._account_conflicts(account_id text, body jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  parent preauth.account;
+  height integer;
+begin
+  if body ->> 'plan_id' is not null and not exists (select from preauth.plan as p where p.plan_id = body ->> 'plan_id') then
+    return preauth._problem('reference_unknown', format('There is no plan %s.', body ->> 'plan_id'), '{"field": "plan_id"}');
+  end if;
+  if body ->> 'parent_id' is null then
+    return null;
+  end if;
+  select a.* into parent from preauth.account as a where a.account_id = body ->> 'parent_id';
+  if parent.account_id is null then
+    return preauth._problem('reference_unknown', format('There is no account %s.', body ->> 'parent_id'), '{"field": "parent_id"}');
+  end if;
+  if _account_conflicts.account_id = any (parent.path) then
+    return preauth._problem('parent_cycle', format('Account %s is at or below %s.', parent.account_id, account_id), '{"field": "parent_id"}');
+  end if;
+  select coalesce(max(array_position(d.path, _account_conflicts.account_id)), 1) into height from preauth.account as d where d.path @> array[_account_conflicts.account_id];
+  if height + cardinality(parent.path) > 16 then
+    return preauth._problem('account_too_deep', 'The tree of accounts would be more than 16 deep.', '{"field": "parent_id"}');
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._account_errors(account_id text, body jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
+    select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.field), '[]') from (
+      select f.name, 'is not a field of an account'
+      from jsonb_object_keys(body - array['plan_id', 'parent_id', 'time_zone', 'cycle_anchor', 'status', 'max_open_holds', 'reason']) as f (name)
+      union all
+      values
+        ('account_id', preauth._value_error('id', coalesce(to_jsonb(account_id), 'null'))),
+        ('plan_id', case when body ->> 'plan_id' is not null then preauth._value_error('id', body -> 'plan_id') end),
+        ('parent_id', case when body ->> 'parent_id' is not null then preauth._value_error('id', body -> 'parent_id') end),
+        ('time_zone', case when body ->> 'time_zone' is not null and not preauth._is_time_zone(body -> 'time_zone') then 'must be an IANA time zone, such as Europe/Amsterdam' end),
+        ('cycle_anchor', case when body ->> 'cycle_anchor' is not null and not preauth._is_date(body -> 'cycle_anchor') then 'must be a date, such as 2026-01-31' end),
+        ('status', case when body ? 'status' and body -> 'status' not in ('"active"', '"suspended"') then 'must be active or suspended' end),
+        ('max_open_holds', case when body ->> 'max_open_holds' is not null and not (preauth._is_amount(body -> 'max_open_holds') and (body -> 'max_open_holds')::text::bigint <= 1000000)
+          then 'must be a whole number from 0 to 1000000, or null for no bound' end)
+    ) as c (field, message)
+    where c.message is not null) end
+    || case when jsonb_typeof(body) = 'object' then preauth._change_body_errors(body - 'apply') else '[]' end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._account_json(account_id text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select jsonb_build_object('account_id', a.account_id, 'plan_id', a.plan_id, 'parent_id', a.parent_id, 'path', a.path, 'time_zone', a.time_zone,
+    'cycle_anchor', a.cycle_anchor, 'status', a.status, 'max_open_holds', a.max_open_holds, 'created_at', preauth._time(a.created_at))
+    || case when a.plan_changes_at is not null
+      then jsonb_build_object('next_plan_id', a.next_plan_id, 'plan_changes_at', preauth._time(a.plan_changes_at)) else '{}' end
+  from preauth.account as a where a.account_id = _account_json.account_id
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._add_to_slices(window_ids bigint[], amounts bigint[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  insert into preauth.window_slice as s (window_id, account_id, ages_at, settled)
+  select w.window_id, w.account_id, preauth._ages_at(at, w.slice_length, w.slice_count), m.amount
+  from unnest(window_ids, amounts) as m (window_id, amount)
+  join preauth.budget_window as w on w.window_id = m.window_id
+  where w.slice_length is not null and m.amount <> 0
+  on conflict (window_id, ages_at, account_id) do update set settled = s.settled + excluded.settled;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._adjustment_json(e preauth.usage_event)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select jsonb_build_object(
+    'at', preauth._time(e.occurred_at), 'account_id', e.account_id, 'kind', e.kind, 'key', e.request_id,
+    'budget', w.budget, 'unit', w.unit, 'window', w.window_key,
+    'amount', case when e.kind = 'adjustment' then e.amounts -> w.unit end,
+    'limit_before', case when e.kind = 'limit_changed' then e.amounts -> 'before' end,
+    'limit_after', case when e.kind = 'limit_changed' then e.amounts -> 'after' end,
+    'actor', e.actor, 'reason', e.reason)
+  from (select) as one
+  left join (
+    select b.name as budget, b.unit, x.window_key
+    from preauth.budget_window as x
+    join preauth.budget as b on b.budget_id = x.budget_id
+    where x.window_id = e.window_id
+  ) as w on true
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._affordable(ask preauth._ask, quote preauth._quote, slot preauth._slot, places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[])
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  counts jsonb := preauth._option_counts(ask.body, 0);
+begin
+  if slot.unit = 'open_holds' or slot.scope <> ask.account_id then
+    return null;
+  elsif counts is null then
+    return preauth._affordable_amount(slot.unit, slot.scope, places, wanted, slots, reserved);
+  end if;
+  return (
+    select jsonb_object_agg(o.dimension, o.most)
+    from (
+      select c.key as dimension, preauth._affordable_output(c.key, counts, not ask.body ? 'usage', coalesce(ask.body -> 'amounts', '{}'),
+        preauth._tariffs_of(quote.price_table_ids), slot.scope, places, wanted, slots, reserved) as most
+      from jsonb_each(counts) as c
+      where c.key = 'completion_tokens' or preauth._dimension_side(c.key) = 'output'
+    ) as o
+    where o.most is not null);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._affordable_amount(unit text, scope text, places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[])
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case when min(m.most) filter (where m.own) between 0 and min(m.most) then jsonb_build_object(_affordable_amount.unit, min(m.most) filter (where m.own)) end
+  from (
+    select slots[p.place].scope = _affordable_amount.scope as own,
+      case
+        when slots[p.place].unit = _affordable_amount.unit then preauth._room(slots[p.place], reserved[p.place])
+        when p.wanted <= preauth._room(slots[p.place], reserved[p.place]) then 9007199254740991
+        else -1
+      end as most
+    from unnest(places, wanted) as p (place, wanted)
+    where p.wanted is not null
+  ) as m
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._affordable_output(dimension text, counts jsonb, is_ceiling boolean, told jsonb, tariffs preauth._tariff[], scope text, places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[])
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case when min(m.most) filter (where m.own) between 0 and min(m.most) then least(min(m.most) filter (where m.own), (counts ->> dimension)::numeric)::bigint end
+  from unnest(places, wanted) as p (place, wanted)
+  cross join lateral (
+    select slots[p.place].scope = _affordable_output.scope as own,
+      preauth._most_output(dimension, counts, is_ceiling, slots[p.place].unit, told ? slots[p.place].unit, tariffs,
+        preauth._room(slots[p.place], reserved[p.place]), p.wanted) as most
+  ) as m
+  where p.wanted is not null
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._age(window_ids bigint[], at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  with aged as (
+    delete from preauth.window_slice as s
+    where s.window_id = any (window_ids) and s.ages_at <= at
+    returning s.window_id, s.settled
+  )
+  update preauth.budget_window as w
+  set settled = w.settled - a.settled
+  from (select g.window_id, sum(g.settled)::bigint as settled from aged as g group by g.window_id) as a
+  where w.window_id = a.window_id;
+  return found;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._ages_at(at timestamp with time zone, slice_length interval, slice_count integer)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return date_bin(slice_length, at, timestamptz '1970-01-01T00:00:00Z') + (slice_count + 1) * slice_length;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._alert_body(w preauth.budget_window, budget preauth.budget, threshold smallint, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return jsonb_build_object('account_id', w.account_id, 'budget', budget.name, 'unit', budget.unit, 'model', budget.model, 'enforcement', budget.enforcement,
+    'window', w.window_key, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at),
+    'threshold', threshold, 'limit', w.limit_amount, 'settled', w.settled, 'reserved', w.reserved, 'reached_at', preauth._time(at));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._alert_level(limit_amount bigint, threshold smallint)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return greatest((limit_amount * threshold + 99) / 100, case when num_nulls(limit_amount, threshold) = 0 then 1 end);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._alias_conflict(body jsonb, name text, unit text, effective_from timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select a.alias
+  from (
+    select preauth._price_table_name(n.alias, body ->> 'variant') as alias
+    from jsonb_array_elements_text(nullif(body -> 'aliases', 'null')) as n (alias)
+  ) as a
+  where exists (
+      select from preauth.price_table as t
+      where t.name = a.alias and t.unit = _alias_conflict.unit and t.effective_from = _alias_conflict.effective_from
+        and t.alias_of is distinct from _alias_conflict.name)
+    or exists (select from preauth.price_table as t where t.alias_of = a.alias and t.unit = _alias_conflict.unit)
+  union all
+  select _alias_conflict.name
+  where jsonb_array_length(nullif(body -> 'aliases', 'null')) > 0 and exists (
+    select from preauth.price_table as t
+    where t.name = _alias_conflict.name and t.unit = _alias_conflict.unit and t.effective_from >= _alias_conflict.effective_from and t.alias_of is not null)
+  order by 1 limit 1
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._aliases_errors(path text, body jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  aliases jsonb := body -> 'aliases';
+begin
+  if body ->> 'aliases' is null then
+    return '[]'::jsonb;
+  elsif jsonb_typeof(aliases) <> 'array' or jsonb_array_length(aliases) not between 1 and 64 then
+    return preauth._error(path, 'must be an array of 1 to 64 names');
+  end if;
+  return (
+    select coalesce(jsonb_agg(preauth._error(path || '.' || c.place - 1, c.message) -> 0 order by c.place), '[]')
+    from (
+      select a.place, case when a.alias = body -> 'model' then 'is the model itself' else preauth._model_name_error(a.alias, body ->> 'variant') end
+      from jsonb_array_elements(aliases) with ordinality as a (alias, place)
+    ) as c (place, message)
+    where c.message is not null);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._alternative_errors(path text, value jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  errors jsonb := '[]'::jsonb;
+  field record;
+  message text;
+begin
+  for field in select f.key, f.value from jsonb_each(value - array['amounts', 'max_usage', 'model']) as f loop
+    errors := errors || preauth._error(path || '.' || field.key, 'is not a field of an alternative');
+  end loop;
+  if value ->> 'amounts' is not null then
+    errors := errors || coalesce(preauth._amounts_errors(path || '.amounts', value -> 'amounts'), '[]');
+  end if;
+  if value ->> 'max_usage' is not null then
+    errors := errors || coalesce(preauth._counts_errors(path || '.max_usage', value -> 'max_usage', true), '[]');
+  end if;
+  message := preauth._value_error('id', nullif(value -> 'model', 'null'));
+  if message is not null then
+    errors := errors || preauth._error(path || '.model', message);
+  end if;
+  return errors;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._alternatives_errors(path text, value jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  errors jsonb := '[]'::jsonb;
+  alternative record;
+  at text;
+begin
+  if jsonb_typeof(value) <> 'array' or jsonb_array_length(value) not between 1 and 8 then
+    return preauth._error(path, 'must be an array of 1 to 8 alternatives');
+  end if;
+  for alternative in select a.value, a.ordinality - 1 as position from jsonb_array_elements(value) with ordinality as a loop
+    at := path || '.' || alternative.position;
+    if jsonb_typeof(alternative.value) <> 'object' then
+      errors := errors || preauth._error(at, 'must be an object');
+    else
+      errors := errors || preauth._alternative_errors(at, alternative.value);
+    end if;
+  end loop;
+  return nullif(errors, '[]');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._alternatives_presence_errors(item jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select coalesce(jsonb_agg(preauth._error('alternatives.' || a.place - 1 || '.amounts', 'is required, or max_usage') -> 0 order by a.place), '[]')
+  from jsonb_array_elements(case when jsonb_typeof(item -> 'alternatives') = 'array' and item ->> 'max_usage' is null then item -> 'alternatives' else '[]' end)
+    with ordinality as a (alternative, place)
+  where jsonb_typeof(a.alternative) = 'object' and num_nonnulls(a.alternative ->> 'amounts', a.alternative ->> 'max_usage') = 0
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._amount_of(amounts jsonb, unit text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when amounts ? unit and unit <> 'open_holds' then (amounts ->> unit)::bigint
+    when unit in ('requests', 'open_holds') then 1
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._amounts_errors(path text, value jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if jsonb_typeof(value) <> 'object' then
+    return preauth._error(path, 'must be an object {unit: amount}');
+  end if;
+  if (select count(*) from jsonb_object_keys(value)) not between 1 and 16 then
+    return preauth._error(path, 'must name 1 to 16 units');
+  end if;
+  return (
+    select jsonb_agg(e.error order by e.error ->> 'path')
+    from jsonb_each(value) as a (unit, amount)
+    cross join lateral (
+      select case
+        when not preauth._is_unit(a.unit) then preauth._error(path || '.' || a.unit, 'is no unit: 1 to 32 characters, a-z first, then a-z 0-9 _')
+        when not preauth._is_amount(a.amount) then preauth._error(path || '.' || a.unit, 'must be a whole number from 0 to 9007199254740991')
+      end -> 0
+    ) as e (error)
+    where e.error is not null
+  );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._amounts_presence_errors(call text, item jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when call = 'reserve' then
+      case when num_nonnulls(item ->> 'amounts', item ->> 'max_usage') = 0 then preauth._error('amounts', 'is required, or max_usage') else '[]' end
+      || preauth._alternatives_presence_errors(item)
+    when call = 'charge' then case
+      when num_nonnulls(item ->> 'amounts', item ->> 'max_usage', item ->> 'usage') = 0 then preauth._error('amounts', 'is required, or usage, or max_usage')
+      when num_nonnulls(item ->> 'max_usage', item ->> 'usage') = 2 then preauth._error('usage', 'must be left out where there is max_usage')
+      else '[]' end
+    when call = 'settle' and (item ->> 'outcome') is not distinct from 'unknown' then
+      case when item ->> 'amounts' is not null then preauth._error('amounts', 'must be left out when the outcome is unknown') else '[]' end
+      || case when item ->> 'usage' is not null then preauth._error('usage', 'must be left out when the outcome is unknown') else '[]' end
+    when call = 'settle' then
+      case when num_nonnulls(item ->> 'amounts', item ->> 'usage') = 0 then preauth._error('amounts', 'is required, or usage, unless the outcome is unknown') else '[]' end
+    when call = 'resolve' and item ->> 'action' = 'settle' then
+      case when num_nonnulls(item ->> 'amounts', item ->> 'usage') = 0 then preauth._error('amounts', 'is required to settle, or usage') else '[]' end
+    when call = 'resolve' then
+      case when item ->> 'amounts' is not null then preauth._error('amounts', 'is only for the action settle') else '[]' end
+      || case when item ->> 'usage' is not null then preauth._error('usage', 'is only for the action settle') else '[]' end
+    else '[]'
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._answered(body jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if body ? 'type' and jsonb_typeof(body -> 'status') = 'number' then
+    return preauth._respond(preauth._problem_answer(1, body));
+  end if;
+  return body;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._applicable_budgets(path text[], model text, at timestamp with time zone)
+ RETURNS TABLE(place bigint, scope text, depth integer, zone text, budget preauth.budget, counter_id bigint)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select
+    row_number() over (order by b.step, (b.budget).model is null, (b.budget).unit = 'open_holds', (b.budget).name),
+    b.scope, b.depth, b.zone, b.budget, b.counter_id
+  from preauth._budgets_of(path, at) as b
+  where (b.budget).model is null or (b.budget).model = _applicable_budgets.model
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._archive(chosen preauth.reservation[], before timestamp with time zone, at timestamp with time zone)
+ RETURNS TABLE(place bigint, document text, cursor text)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  documents text[] := array(select preauth._archive_document(r) from unnest(chosen) with ordinality as c (request_id, account_id)
+                            join preauth.reservation as r using (request_id, account_id) order by c.ordinality);
+begin
+  return query
+    select c.ordinality, documents[c.ordinality], preauth._cursor(c.created_at, c.request_id, c.account_id)
+    from unnest(chosen) with ordinality as c;
+  insert into preauth.window_checkpoint (window_id, account_id, settled_amount, line_count, archived_until)
+  select w.window_id, w.account_id, sum(coalesce(l.settled_amount, 0)), count(*), before
+  from unnest(chosen) as c
+  join preauth.hold_line as l on l.request_id = c.request_id and l.account_id = c.account_id
+  join preauth.budget_window as w on w.window_id = l.window_id
+  group by w.window_id, w.account_id
+  order by w.window_id
+  on conflict (window_id, account_id) do update
+  set settled_amount = window_checkpoint.settled_amount + excluded.settled_amount, line_count = window_checkpoint.line_count + excluded.line_count,
+    archived_until = greatest(window_checkpoint.archived_until, excluded.archived_until);
+  delete from preauth.hold_line as l using unnest(chosen) as c where l.request_id = c.request_id and l.account_id = c.account_id;
+  delete from preauth.usage_event as u using unnest(chosen) as c where u.request_id = c.request_id and u.account_id = c.account_id and u.window_id is null;
+  delete from preauth.reservation_event as e using unnest(chosen) as c where e.request_id = c.request_id and e.account_id = c.account_id;
+  update preauth.reservation as r
+  set archived_at = at, body = jsonb_build_object('archived', encode(sha256(convert_to(documents[c.ordinality], 'UTF8')), 'hex')),
+    denial = case when r.denial is not null then jsonb_build_object('reason', r.denial -> 'reason') end,
+    closure = case when r.closure is not null then '{}'::jsonb end
+  from unnest(chosen) with ordinality as c
+  where r.request_id = c.request_id and r.account_id = c.account_id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._archive_document(r preauth.reservation)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select jsonb_build_object(
+    'reservation', to_jsonb(r),
+    'lines', (
+      select coalesce(jsonb_agg(to_jsonb(l) || jsonb_build_object('budget', b.name, 'unit', b.unit, 'window_key', w.window_key, 'window_account_id', w.account_id) order by l.position), '[]')
+      from preauth.hold_line as l
+      join preauth.budget_window as w on w.window_id = l.window_id
+      join preauth.budget as b on b.budget_id = w.budget_id
+      where l.request_id = r.request_id and l.account_id = r.account_id),
+    'usage_events', (
+      select coalesce(jsonb_agg(to_jsonb(u) order by u.event_id), '[]')
+      from preauth.usage_event as u where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null),
+    'reservation_events', (
+      select coalesce(jsonb_agg(to_jsonb(e) order by e.event_id), '[]')
+      from preauth.reservation_event as e where e.request_id = r.request_id and e.account_id = r.account_id))::text
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._are_bounded(tariffs preauth._tariff[], usage jsonb, bounds jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  remaining jsonb := usage;
+begin
+  if tariffs = '{}' then
+    return false;
+  end if;
+  for d in 1 .. cardinality(tariffs[1].dimensions) loop
+    if remaining ? tariffs[1].dimensions[d] then
+      if preauth._free_count(tariffs[1].dimensions[d], (remaining -> tariffs[1].dimensions[d])::numeric, bounds) > 0 then
+        return false;
+      end if;
+      remaining := remaining - tariffs[1].dimensions[d];
+      exit when remaining = '{}';
+    end if;
+  end loop;
+  return remaining = '{}';
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._are_made(routes preauth._route[])
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  for k in 1 .. cardinality(routes) loop
+    if routes[k].account_id is null or array_position(routes[k].window_ids, null) is not null then
+      return false;
+    end if;
+  end loop;
+  return true;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._are_plain_amounts(value jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return coalesce(
+    value::text ~ '^\{"[a-z][a-z0-9_]*": [0-9]+(, "[a-z][a-z0-9_]*": [0-9]+)*\}$'
+    and (length(value::text) <= 38 or value::text !~ '[a-z0-9_]{33}' and value::text !~ '(,[^,]*){16}')
+    and not value @? '$.* ? (@ > 9007199254740991)', false);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._are_plain_bounds(value jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return coalesce(
+    value::text ~ '^\{"[a-z][a-z0-9_]*": [0-9]+(, "[a-z][a-z0-9_]*": [0-9]+)*\}$'
+    and value - array['prompt_tokens', 'completion_tokens', 'input_tokens', 'output_tokens', 'cached_input_tokens', 'reasoning_tokens',
+      'cache_write_tokens', 'cache_write_1h_tokens', 'web_searches'] = '{}'
+    and not value @? '$.* ? (@ > 9007199254740991)', false);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._are_plain_counts(call text, item jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return (item ->> 'amounts' is null or preauth._are_plain_amounts(item -> 'amounts'))
+    and case
+      when item ->> 'usage' is null then call <> 'settle' and preauth._are_plain_bounds(item -> 'max_usage')
+      else call <> 'reserve' and item ->> 'max_usage' is null and preauth._are_plain_bounds(item -> 'usage')
+        and not item -> 'usage' ?| array['prompt_tokens', 'completion_tokens']
+    end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._are_plain_options(call text, options jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if options - preauth._known_fields(call) <> '{}' or jsonb_strip_nulls(options - preauth._plain_fields(call)) <> '{}' then
+    return false;
+  end if;
+  if options ->> 'model' is not null and not preauth._is_plain_id(options -> 'model')
+      or options ->> 'session_id' is not null and not preauth._is_plain_id(options -> 'session_id') then
+    return false;
+  end if;
+  if (call = 'extend' or options ->> 'ttl_seconds' is not null) and not coalesce(preauth._is_amount(options -> 'ttl_seconds')
+      and (options ->> 'ttl_seconds')::bigint between 1 and 86400, false) then
+    return false;
+  end if;
+  if options ->> 'provider_request_id' is not null and not preauth._is_line(options -> 'provider_request_id', 256) then
+    return false;
+  end if;
+  return call <> 'resolve' and (call <> 'release' or coalesce(preauth._is_line(options -> 'reason', 256), false));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._are_thresholds(value jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case when jsonb_typeof(value) = 'array' then (
+    select count(*) <= 16 and count(distinct t.threshold) = count(*)
+      and coalesce(bool_and(case when preauth._is_amount(t.threshold) then t.threshold::text::bigint between 1 and 1000 else false end), true)
+    from jsonb_array_elements(value) as t (threshold))
+  else false end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._as_aged(slots preauth._slot[], slot_ids bigint[])
+ RETURNS preauth._slot[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  for k in 1 .. cardinality(slots) loop
+    slots[k].settled := (select w.settled from preauth.budget_window as w where w.window_id = slot_ids[k]);
+  end loop;
+  return slots;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._ask_fits_at(ask preauth._ask, quotes preauth._quote[], first_quote integer, routes preauth._route[], route_no integer, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  route preauth._route := routes[route_no];
+  places integer[];
+  wanted bigint[];
+  fits_at timestamptz;
+begin
+  if preauth._may_turn(route) then
+    return preauth._ask_foreseen_at(ask, quotes, first_quote, route.path, slots, slot_ids, reserved, lapses, made, at);
+  end if;
+  for option_no in 0 .. preauth._last_option(ask.body) loop
+    route := routes[route_no + option_no];
+    places := preauth._places(route, slot_ids, ask.call);
+    wanted := preauth._wanted(route, places, preauth._asked_amounts(ask.body, option_no, quotes, first_quote));
+    continue when not preauth._is_counted(route, wanted);
+    fits_at := least(fits_at, preauth._fits_at(places, wanted, slots, reserved, lapses, at));
+  end loop;
+  return fits_at;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._ask_foreseen_at(ask preauth._ask, quotes preauth._quote[], first_quote integer, path text[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select min(preauth._option_foreseen_at(
+    path, preauth._option_model(ask.body, o.option_no), preauth._asked_amounts(ask.body, o.option_no, quotes, first_quote), ask.call,
+    slots, slot_ids, reserved, lapses, made, at))
+  from generate_series(0, preauth._last_option(ask.body)) as o (option_no)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._asked_about(request_id text, account_id text, OUT held preauth.reservation[], OUT problem jsonb)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  ask preauth._ask := row(1, 'reservation', request_id, account_id, '{}', null, null, false, false, null)::preauth._ask;
+  located record;
+begin
+  if request_id is null then
+    problem := preauth._malformed(preauth._error('request_id', 'is required'));
+    return;
+  end if;
+  located := preauth._located(array[ask]);
+  held := preauth._held(located.asks);
+  if held[1].request_id is null then
+    problem := coalesce((located.refused[1]).body::jsonb, preauth._lifecycle_refusal(ask, 'reservation_unknown'));
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._asked_amounts(body jsonb, option_no integer, quotes preauth._quote[], first_quote integer)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when first_quote is null then preauth._option_amounts(body, option_no) else quotes[first_quote + option_no].amounts end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._asks(call text, items jsonb, actors text[], within text[])
+ RETURNS preauth._ask[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  asks preauth._ask[] := array[]::preauth._ask[];
+  item jsonb;
+  errors jsonb;
+  body jsonb;
+  caller text;
+  defaults jsonb := case when call = 'reserve' then '{"ttl_seconds": 120}'::jsonb else '{}'::jsonb end;
+begin
+  if jsonb_typeof(items) is distinct from 'array' or jsonb_array_length(items) not between 1 and 512 then
+    perform preauth._raise('PA001', 'items must be a JSON array of 1 to 512 items');
+  end if;
+  for n in 1 .. jsonb_array_length(items) loop
+    item := items -> (n - 1);
+    errors := null;
+    if not preauth._is_plain(call, item) then
+      errors := preauth._shape_errors(call, item);
+    end if;
+    body := null;
+    if errors is null then
+      body := defaults || jsonb_strip_nulls(item - array['request_id', 'account_id', 'dry_run']);
+    end if;
+    if actors[n] is null then
+      caller := coalesce(caller, preauth._caller());
+    end if;
+    asks[n] := row(n, call, item ->> 'request_id', item ->> 'account_id', body, coalesce(actors[n], caller), within[n], false, false, errors)::preauth._ask;
+    if item ? 'dry_run' and errors is null then
+      asks[n].dry_run := coalesce((item ->> 'dry_run')::boolean, false);
+    end if;
+  end loop;
+  if cardinality(asks) > 1 then
+    return preauth._with_twins(asks);
+  end if;
+  return asks;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._audience(name text)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when name in ('my_balance', 'my_reservations') then array['authenticated']
+    when name like 'audit\_%' or name in ('decisions', 'holds', 'spend', 'windows', 'account', 'balance', 'plan', 'price_table', 'price_tables',
+      'reservation', 'revision', 'verify') then array['preauth_service', 'service_role', 'preauth_audit']
+    else array['preauth_service', 'service_role']
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._audit_timeline(r preauth.reservation)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select jsonb_build_object(
+    'request_id', r.request_id, 'account_id', r.account_id, 'state', preauth._state_at(r, preauth._now()),
+    'items', jsonb_agg(jsonb_build_object(
+      'at', t.step -> 'at', 'event', t.step -> 'event', 'actor', t.step -> 'actor',
+      'amounts', d.detail -> 'amounts', 'overage', d.detail -> 'overage', 'detail', nullif(d.detail - array['amounts', 'overage'], '{}')) order by t.ordinality))
+  from jsonb_array_elements(preauth._timeline(r)) with ordinality as t (step)
+  cross join lateral (
+    select case when t.ordinality = 1 then preauth._decision_detail(r) else nullif(t.step -> 'detail', 'null') end
+  ) as d (detail)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._authorization(ask preauth._ask, state text, model text, option_no integer, expires_at timestamp with time zone, replayed boolean, price_table_id bigint, cost jsonb, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, root text, at timestamp with time zone)
+ RETURNS preauth._answer
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  slot preauth._slot;
+  available bigint;
+  texts text := '';
+  over_limit boolean := false;
+  share float8;
+  least_share float8;
+  tightest preauth._slot;
+  left_there bigint;
+  headers json;
+begin
+  for k in from_line .. to_line loop
+    slot := slots[lines[k].slot];
+    available := lines[k].available_after;
+    texts := texts || case when k > from_line then ', ' else '' end
+      || format('{"budget": "%s", "scope": "%s", "unit": "%s", "window": "%s", "amount": %s', slot.budget, slot.scope, slot.unit, slot.window_key, lines[k].amount)
+      || case when slot.scope = ask.account_id then ', "available": ' || coalesce(available::text, 'null') else '' end || '}';
+    continue when slot.scope <> ask.account_id or available is null;
+    over_limit := over_limit or available < 0;
+    share := available / greatest(slot.limit_amount, 1)::float8;
+    if least_share is null or share < least_share then
+      least_share := share;
+      tightest := slot;
+      left_there := available;
+    end if;
+  end loop;
+  if least_share is not null and not replayed then
+    headers := preauth._rate_limit_headers(tightest.budget, tightest.limit_amount, left_there, tightest.starts_at, tightest.ends_at, tightest.trails, at);
+  end if;
+  return row(ask.n, 200, headers, format('{"request_id": "%s", "account_id": "%s", "decision": "authorized", "state": "%s", "model": %s, "chosen_alternative": %s, '
+      '"price_table_id": %s, "lines": [%s], "expires_at": %s, "over_limit": %s, "replayed": %s%s}',
+    ask.request_id, ask.account_id, state, coalesce('"' || model || '"', 'null'),
+    case when option_no = 0 then 'null' else (option_no - 1)::text end,
+    coalesce(price_table_id::text, 'null'), texts, coalesce(to_char(expires_at at time zone 'UTC', '"\""YYYY-MM-DD"T"HH24:MI:SS.US"Z\""'), 'null'), over_limit::text, replayed::text,
+    case when ask.dry_run then ', "dry_run": true'
+      when ask.call = 'charge' then ', "recorded": ' || coalesce(ask.body ->> 'record', 'false') || coalesce(', "cost": ' || cost::text, '') else '' end)::json, root)::preauth._answer;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._balance_window(scope text, zone text, budget preauth.budget, counter_id bigint, show_level boolean, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  w preauth.budget_window;
+begin
+  select x.* into w from preauth._current_window(scope, counter_id, at) as c join preauth.budget_window as x on x.window_id = c.window_id;
+  if w.window_id is null then
+    w.reserved := 0;
+    w.time_zone := zone;
+    select b.window_key, b.starts_at, b.ends_at into w.window_key, w.starts_at, w.ends_at
+    from preauth._next_window(scope, budget, zone, at) as b;
+    select o.limit_amount, o.settled into w.limit_amount, w.settled
+    from preauth._opening(scope, budget, zone, w.starts_at, w.ends_at, at) as o;
+    if budget.window_policy ->> 'kind' = 'fixed' then
+      w.window_key := null;
+      w.starts_at := null;
+      w.ends_at := null;
+    end if;
+  else
+    w.limit_amount := preauth._limit_at(w, budget, at);
+  end if;
+  w.settled := preauth._settled_at(w, at);
+  w.reserved := w.reserved - preauth._lapsed(w.window_id, at);
+  return jsonb_build_object(
+      'budget', budget.name, 'scope', scope, 'unit', budget.unit, 'model', budget.model, 'window', w.window_key, 'enforcement', budget.enforcement,
+      'limit', w.limit_amount, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at),
+      'resets_at', preauth._time(w.ends_at), 'time_zone', w.time_zone)
+    || case when show_level then jsonb_build_object(
+      'settled', w.settled, 'reserved', w.reserved, 'available', w.limit_amount - w.settled - w.reserved) else '{}' end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._begin_change(account_ids text[], plan_ids text[], names text[] DEFAULT NULL::text[], window_key text DEFAULT NULL::text)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  at timestamptz;
+begin
+  perform preauth._lock_configuration();
+  perform from preauth.account as a where a.account_id = any (account_ids) order by a.account_id for no key update;
+  at := preauth._now();
+  perform from preauth.budget as b
+  where b.retired_at is null and b.owner in (select o.owner from preauth._owners_of(account_ids, plan_ids) as o)
+  order by b.budget_id
+  for share;
+  perform preauth._lock_windows(array(
+    select distinct k.window_id from unnest(account_ids) as a (account_id) cross join lateral preauth._kindred_windows(a.account_id, plan_ids, names, window_key, at) as k));
+  perform preauth._write_plan_changes(account_ids, at);
+  return at;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._budget_at(w preauth.budget_window, at timestamp with time zone)
+ RETURNS preauth.budget
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  budget preauth.budget;
+  following preauth.budget;
+begin
+  select b.* into strict budget from preauth.budget as b where b.budget_id = w.budget_id;
+  select b.* into following
+  from preauth.account as a
+  join preauth.budget as b on b.owner = 'plan:' || a.next_plan_id and b.name = budget.name and b.retired_at is null
+  where a.account_id = w.account_id and a.plan_changes_at <= at and w.starts_at <= a.plan_changes_at and w.ends_at > a.plan_changes_at
+    and (budget.plan_id is not null or budget.retired_at is not null) and preauth._counts_alike(b, budget)
+    and not exists (select from preauth.budget as own where own.owner = 'account:' || a.account_id and own.name = b.name and own.retired_at is null);
+  return case when following.budget_id is not null then following else budget end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._budget_checks(body jsonb)
+ RETURNS TABLE(place integer, field text, message text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select 0, f.name, 'is not a field of a budget'
+  from jsonb_object_keys(body - array['name', 'unit', 'window', 'limit_amount', 'model', 'enforcement', 'overdraft_amount', 'overage', 'on_expiry', 'rollover', 'thresholds']) as f (name)
+  union all
+  select 1, f.name, 'is required' from unnest(array['name', 'unit', 'window', 'limit_amount']) as f (name) where not body ? f.name
+  union all
+  select 2, r.field, r.message from preauth._rollover_checks(body) as r
+  union all
+  values
+    (2, 'name', case when body ? 'name' and (jsonb_typeof(body -> 'name') <> 'string' or not preauth._is_name(body ->> 'name', 64) or body ->> 'name' = 'max_open_holds')
+      then 'must be 1 to 64 characters, a-z first, then a-z 0-9 _ . -, and not max_open_holds' end),
+    (2, 'unit', case when body ? 'unit' and (jsonb_typeof(body -> 'unit') <> 'string' or not preauth._is_unit(body ->> 'unit') or body ->> 'unit' = 'open_holds')
+      then 'must be 1 to 32 characters, a-z first, then a-z 0-9 _, and not open_holds' end),
+    (2, 'limit_amount', case when body ->> 'limit_amount' is not null and not preauth._is_amount(body -> 'limit_amount')
+      then 'must be a whole number from 0 to 9007199254740991, or null for unlimited' end),
+    (2, 'model', case when body ->> 'model' is not null then preauth._value_error('id', body -> 'model') end),
+    (2, 'enforcement', case when body ->> 'enforcement' is not null and body -> 'enforcement' not in ('"hard"', '"soft"', '"observe"') then 'must be hard, soft or observe' end),
+    (2, 'overage', case when body ->> 'overage' is not null and body -> 'overage' not in ('"charge"', '"reject"') then 'must be charge or reject' end),
+    (2, 'on_expiry', case when body ->> 'on_expiry' is not null and body -> 'on_expiry' not in ('"keep"', '"release"', '"charge"') then 'must be keep, release or charge' end),
+    (2, 'thresholds', case when body ->> 'thresholds' is not null and not preauth._are_thresholds(body -> 'thresholds')
+      then 'must be up to 16 different whole percentages from 1 to 1000' end),
+    (2, 'overdraft_amount', case when body ->> 'overdraft_amount' is null then null
+      when not preauth._is_amount(body -> 'overdraft_amount') then 'must be a whole number from 0 to 9007199254740991'
+      when coalesce(body ->> 'enforcement', 'hard') <> 'soft' and body -> 'overdraft_amount' <> '0' then 'is only for a soft budget' end)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._budget_errors(prefix text, body jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  errors jsonb;
+begin
+  if jsonb_typeof(body) is distinct from 'object' then
+    return preauth._error(rtrim(prefix, '.'), 'must be an object');
+  end if;
+  select jsonb_agg(preauth._error(prefix || c.field, c.message) -> 0 order by c.place, c.field) into errors
+  from preauth._budget_checks(body) as c
+  where c.message is not null;
+  return coalesce(errors, '[]') || case when body ? 'window' then coalesce(preauth._window_errors(prefix || 'window', jsonb_strip_nulls(body -> 'window')), '[]') else '[]' end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._budget_json(budget preauth.budget)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return jsonb_build_object('name', budget.name, 'unit', budget.unit, 'window', budget.window_policy, 'limit_amount', budget.limit_amount,
+    'model', budget.model, 'enforcement', budget.enforcement, 'overdraft_amount', budget.overdraft_amount,
+    'overage', budget.overage, 'on_expiry', budget.on_expiry, 'thresholds', budget.thresholds)
+    || case when budget.rollover is not null then jsonb_build_object('rollover', budget.rollover) else '{}' end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._budget_row(plan_id text, account_id text, body jsonb)
+ RETURNS preauth.budget
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select b from jsonb_populate_record(null::preauth.budget, jsonb_build_object(
+    'plan_id', plan_id, 'account_id', account_id, 'name', body -> 'name', 'unit', body -> 'unit', 'window_policy', preauth._window_policy(body -> 'window'),
+    'limit_amount', body -> 'limit_amount', 'model', body -> 'model', 'enforcement', coalesce(body ->> 'enforcement', 'hard'),
+    'overdraft_amount', coalesce((body ->> 'overdraft_amount')::bigint, 0), 'overage', coalesce(body ->> 'overage', 'charge'),
+    'on_expiry', coalesce(body ->> 'on_expiry', 'keep'), 'rollover', preauth._rollover(body -> 'rollover'),
+    'thresholds', preauth._thresholds(body))) as b
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._budgets_of(path text[], at timestamp with time zone)
+ RETURNS TABLE(step bigint, scope text, depth integer, zone text, budget preauth.budget, counter_id bigint)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select step.ordinality, holder.account_id, cardinality(holder.path), holder.time_zone, b,
+    case when holder.plan_changes_at <= at and b.plan_id is not null then coalesce(
+      (select t.budget_id from preauth._window_to_take_up(holder.account_id, b, holder.plan_changes_at) as t where t.ends_at > at), b.budget_id)
+    else b.budget_id end
+  from unnest(path) with ordinality as step (account_id, ordinality)
+  join preauth.account as holder on holder.account_id = step.account_id
+  join preauth.budget as b
+    on b.owner in ('account:' || holder.account_id, 'plan:' || preauth._plan_at(holder, at)) and b.retired_at is null
+  where not (b.plan_id is not null and exists (
+    select from preauth.budget as own
+    where own.owner = 'account:' || holder.account_id and own.name = b.name and own.retired_at is null))
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._calendar_bounds(policy jsonb, zone text, at timestamp with time zone, OUT window_key text, OUT starts_at timestamp with time zone, OUT ends_at timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  local_start timestamp := preauth._period_start(policy, at at time zone zone);
+  length interval := preauth._period_length(policy);
+begin
+  -- where clocks went back across a boundary, local time alone names the period before
+  if at >= preauth._instant(local_start + length, zone) then
+    local_start := local_start + length;
+  end if;
+  window_key := preauth._period_key(policy, local_start);
+  starts_at := preauth._instant(local_start, zone);
+  ends_at := preauth._instant(local_start + length, zone);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._caller()
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return coalesce(nullif(current_setting('role', true), 'none'), session_user);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._cancel(ask preauth._ask, r preauth.reservation, at timestamp with time zone)
+ RETURNS json
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  before text := preauth._state_at(r, at);
+  after text := case before when 'authorized' then 'cancellation_requested' else before end;
+begin
+  if before <> after then
+    update preauth.reservation as x set state = after
+    where x.request_id = ask.request_id and x.account_id = ask.account_id;
+    perform preauth._note(ask, 'cancellation_requested', null, at);
+  end if;
+  return json_build_object('request_id', ask.request_id, 'account_id', ask.account_id, 'state', after,
+    'expires_at', preauth._time(r.expires_at), 'replayed', before = after);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._cancel_round(asks preauth._ask[], held preauth.reservation[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  answers preauth._answer[] := array[]::preauth._answer[];
+  code text;
+begin
+  for k in 1 .. cardinality(asks) loop
+    code := preauth._open_verdict(held[k], at);
+    answers := answers || case
+      when code is not null then preauth._problem_answer(asks[k].n, preauth._lifecycle_refusal(asks[k], code))
+      else row(asks[k].n, 200, null, preauth._cancel(asks[k], held[k], at), null)::preauth._answer
+    end;
+  end loop;
+  return answers;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._capacity(limit_amount bigint, overdraft_amount bigint)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when overdraft_amount is null then preauth._most_counted() else least(limit_amount + overdraft_amount, preauth._most_counted()) end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._carried_capacity(w preauth.budget_window, budget preauth.budget)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select preauth._capacity(budget.limit_amount + greatest(c.carried, 0) + coalesce(r.amount, 0), preauth._overdraft(budget)) - greatest(-c.carried, 0)
+  from (
+    select coalesce(case when budget.rollover is not null then preauth._left_over(
+      w.limit_amount - case when w.raised_until <= w.ends_at then w.raised else 0 end, case when w.raised_until <= w.ends_at then 0 else w.raised end,
+      w.settled + w.reserved, budget.rollover) end, 0)
+  ) as c (carried)
+  left join preauth.limit_raise as r on r.account_id = w.account_id and r.name = budget.name and r.unit = budget.unit and r.expires_at > w.ends_at
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._carried_over(scope text, budget preauth.budget, zone text, starts_at timestamp with time zone, at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  anchor constant date := case when budget.window_policy ->> 'kind' = 'cycle' then preauth._cycle_anchor(scope, zone) end;
+  most constant bigint := (budget.rollover ->> 'max')::bigint;
+  previous preauth.budget_window := preauth._window_before(scope, budget, starts_at);
+  former preauth.budget;
+  ended record;
+  carried bigint;
+  passed timestamptz;
+begin
+  if previous.window_id is null then
+    return 0;
+  end if;
+  former := preauth._budget_at(previous, previous.ends_at);
+  ended := preauth._limit_at_end(previous, former);
+  if ended.limit_amount is null or budget.limit_amount is null then
+    return 0;
+  end if;
+  carried := preauth._left_over(
+    ended.limit_amount, ended.raised, previous.settled + previous.reserved - preauth._lapsed(previous.window_id, at), budget.rollover);
+  passed := previous.ends_at;
+  -- a period in which nothing was spent has no window, and leaves its whole limit
+  while passed < starts_at and carried < most and least(budget.limit_amount, former.limit_amount) > 0 and budget.window_policy ->> 'kind' <> 'fixed' loop
+    carried := least(carried + least(budget.limit_amount, former.limit_amount), most);
+    select b.ends_at into passed from preauth._window_bounds(budget.window_policy, anchor, zone, passed) as b;
+  end loop;
+  return carried;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._carry(limit_amount bigint, raised bigint, taken bigint, periods bigint, per_period bigint, rollover jsonb)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case when l.left_over >= l.most or periods = 0 then l.left_over else least(l.left_over + periods::numeric * per_period, l.most)::bigint end
+  from (select preauth._left_over(limit_amount, raised, taken, rollover), (rollover ->> 'max')::bigint) as l (left_over, most)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._change_body_errors(body jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when body ->> 'reason' is not null and preauth._value_error('text', body -> 'reason') is not null
+      then preauth._error('reason', preauth._value_error('text', body -> 'reason')) else '[]' end
+    || case when body ->> 'apply' is not null and body -> 'apply' not in ('"now"', '"next_window"')
+      then preauth._error('apply', 'must be now or next_window') else '[]' end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._change_json(c preauth.change_log)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return jsonb_build_object(
+    'change_id', c.change_id, 'at', preauth._time(c.changed_at), 'subject', c.subject, 'subject_id', c.subject_id,
+    'actor', c.actor, 'reason', c.reason, 'before', c.before, 'after', c.after);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._change_limits(budget_id bigint, actor text, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  at timestamptz := preauth._now();
+begin
+  perform preauth._write_limits(array(
+    select w.window_id
+    from preauth._lock_windows(array(
+      select c.window_id from preauth.budget as b
+      join preauth.budget_window as c on c.budget_id = b.budget_id and c.ends_at > at
+      cross join lateral preauth._limit_with(c, b.limit_amount, at) as l
+      where b.budget_id = _change_limits.budget_id
+        and (c.limit_amount, c.raised, c.raised_until) is distinct from (l.limit_amount, l.raised, l.raised_until))) as w
+    where w.budget_id = _change_limits.budget_id), at, actor, reason);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._change_overdraft(budget_id bigint, overdraft_amount bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  update preauth.budget_window as w
+  set overdraft_amount = _change_overdraft.overdraft_amount
+  from preauth._lock_windows(array(
+    select c.window_id from preauth.budget_window as c
+    where c.budget_id = _change_overdraft.budget_id and c.ends_at > preauth._now()
+      and c.overdraft_amount is distinct from _change_overdraft.overdraft_amount)) as l
+  where w.window_id = l.window_id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._change_plan(account_id text, plan_id text, apply text, at timestamp with time zone, actor text, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  update preauth.account as a
+  set plan_id = _change_plan.plan_id, next_plan_id = null, plan_changes_at = null, plan_change_reason = null
+  where a.account_id = _change_plan.account_id;
+  perform preauth._take_up(account_id, apply, at, actor, reason);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._change_thresholds(budget_id bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  at timestamptz := preauth._now();
+  window_ids bigint[] := array(
+    select w.window_id from preauth._lock_windows(array(
+      select c.window_id from preauth.budget_window as c where c.budget_id = _change_thresholds.budget_id and c.ends_at > at)) as w);
+begin
+  perform preauth._raise_alerts(window_ids, at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._choice_errors(field text, value text, choices text[])
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when value <> all (choices) then preauth._error(field, 'must be one of ' || array_to_string(choices, ', ')) else '[]' end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._chosen_amounts(r preauth.reservation)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return coalesce(r.ceilings, preauth._option_amounts(r.body, r.option_no));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._claimed_account()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select c.claim #>> '{}'
+  from (
+    select nullif(current_setting('request.jwt.claims', true), '')::jsonb
+      #> string_to_array(coalesce(nullif(current_setting('preauth.account_claim', true), ''), 'sub'), '.') as claim
+  ) as c
+  where jsonb_typeof(c.claim) = 'string'
+    and coalesce(current_setting('preauth.account_claim', true), '') not like 'user\_metadata%'
+    and exists (
+      select from pg_catalog.pg_roles as r
+      where r.rolname in ('service_role', 'preauth_service') and pg_catalog.pg_has_role(session_user, r.oid, 'member'))
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._close_lines(closings preauth._closing[], at timestamp with time zone)
+ RETURNS preauth._closed[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  closed preauth._closed[] := array[]::preauth._closed[];
+  lines preauth.hold_line[];
+  tallies preauth._tally[];
+  ids bigint[];
+  place integer;
+  held boolean;
+  notable boolean := false;
+begin
+  if cardinality(closings) = 0 then
+    return closed;
+  end if;
+  tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c), at);
+  if closings[1].next_state <> 'lapsed' then
+    tallies := preauth._with_lapsed(tallies, at);
+  end if;
+  ids := array(select t.window_id from unnest(tallies) as t);
+  lines := array(
+    select h.line from unnest(closings) with ordinality as c
+    cross join lateral (
+      select l as line from preauth.hold_line as l
+      where l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position
+      offset 0  -- one look-up by key for each, however few rows the planner has seen
+    ) as h
+    order by c.ordinality);
+  for k in 1 .. cardinality(closings) loop
+    held := lines[k].state = 'held';
+    if not held then
+      continue when not preauth._may_close(lines[k].state, closings[k].next_state);
+    end if;
+    continue when closings[k].next_state = 'lapsed' and not coalesce(lines[k].lapses_at <= at, false);
+    place := array_position(ids, lines[k].window_id);
+    tallies[place].freed := tallies[place].freed + case when held then lines[k].amount else 0 end;
+    if held and lines[k].lapses_at <= at then
+      tallies[place].lapsed := tallies[place].lapsed - lines[k].amount;
+    end if;
+    tallies[place].spent := tallies[place].spent + coalesce(closings[k].settled_amount, 0);
+    notable := notable or coalesce(tallies[place].settled + tallies[place].spent >= tallies[place].notable_from, false);
+    closed := closed || row(lines[k].request_id, lines[k].account_id, lines[k].position, lines[k].window_id,
+      tallies[place].scope, tallies[place].budget, tallies[place].unit, tallies[place].window_key, closings[k].next_state,
+      not held or coalesce(lines[k].lapses_at <= at, false), lines[k].amount, closings[k].settled_amount, tallies[place].settled + tallies[place].spent,
+      tallies[place].reserved - tallies[place].freed - coalesce(tallies[place].lapsed, 0), tallies[place].limit_amount)::preauth._closed;
+  end loop;
+  perform preauth._move(closed, tallies);
+  if notable then
+    perform preauth._note_spend(tallies, at);
+  end if;
+  return closed;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._close_unstarted_windows(made bigint[], lines preauth._line[], recorded integer[], slot_ids bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  unstarted bigint[];
+begin
+  if cardinality(made) > 0 then
+    unstarted := array(
+      select w.window_id
+      from preauth.budget_window as w
+      join preauth.budget as b on b.budget_id = w.budget_id
+      where w.window_id = any (made) and (b.window_policy ->> 'kind' = 'fixed' or b.rollover is not null)
+        and w.window_id not in (select slot_ids[l.slot] from unnest(lines) as l where l.n = any (recorded)));
+    if cardinality(unstarted) > 0 then
+      delete from preauth.outbox as o where o.window_id = any (unstarted);
+      delete from preauth.usage_event as u where u.window_id = any (unstarted);
+      delete from preauth.budget_window as w where w.window_id = any (unstarted);
+    end if;
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._close_unused_accounts(opened text[], asks preauth._ask[], rulings preauth._ruling[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  with unused as (
+    delete from preauth.account as a
+    where a.account_id = any (opened)
+      and not exists (
+        select from unnest(asks) as k
+        join unnest(rulings) as r on r.n = k.n
+        where k.account_id = a.account_id and (r.verdict = 'authorized' or preauth._is_denial(r.verdict)))
+    returning a.account_id
+  )
+  delete from preauth.budget_window as w using unused as u where w.account_id = u.account_id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._correct(call text, account_id text, body jsonb, actor text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  errors jsonb := preauth._correction_errors(call, body);
+  request constant jsonb := jsonb_strip_nulls(body) || jsonb_build_object('call', call);
+  earlier preauth.correction;
+  at timestamptz;
+  target preauth.budget_window;
+  amount bigint;
+begin
+  if errors <> '[]' then
+    return preauth._malformed(errors);
+  end if;
+  at := preauth._begin_change(array[account_id], null, array[body ->> 'budget'], body ->> 'window');
+  if not exists (select from preauth.account as a where a.account_id = _correct.account_id) then
+    return preauth._problem('account_unknown', format('Account %s is not known.', account_id));
+  end if;
+  select c.* into earlier from preauth.correction as c
+  where c.account_id = _correct.account_id and c.idempotency_key = _correct.body ->> 'idempotency_key';
+  if earlier.body is not null then
+    return case when earlier.body = request then earlier.reply || '{"replayed": true}' else preauth._problem('request_id_conflict',
+      format('Correction %s of account %s was another one; nothing was changed.', body ->> 'idempotency_key', account_id),
+      jsonb_build_object('account_id', account_id, 'idempotency_key', body ->> 'idempotency_key')) end;
+  end if;
+  select w.* into target from preauth._lock_windows(array[preauth._window_to_correct(account_id, body ->> 'budget', body ->> 'window', at)]) as w;
+  if target.window_id is null then
+    return preauth._no_window_to_correct(account_id, body);
+  end if;
+  amount := case call when 'reset' then -target.settled else (body ->> 'amount')::bigint end;
+  -- what late spend has brought beyond the bound can be corrected towards it
+  if abs(target.settled + amount) > greatest(9007199254740991, abs(target.settled)) then
+    return preauth._problem('amount_out_of_range', 'What the window has settled would pass 9007199254740991, up or down.');
+  end if;
+  return preauth._write_correction(target, amount, request, at, actor);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._correct_settled(window_id bigint, amount bigint, at timestamp with time zone)
+ RETURNS preauth.budget_window
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  w preauth.budget_window;
+begin
+  perform preauth._age(array[window_id], at);
+  update preauth.budget_window as x set settled = x.settled + amount where x.window_id = _correct_settled.window_id returning x.* into w;
+  if w.slice_length is not null then
+    if amount > 0 then
+      perform preauth._add_to_slices(array[w.window_id], array[amount], at);
+    else
+      perform preauth._credit_slices(w, -amount, at);
+    end if;
+  end if;
+  if w.settled >= w.alert_at then
+    perform preauth._raise_alerts(array[w.window_id], at);
+  end if;
+  return w;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._correction_errors(call text, body jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
+    select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.place, c.field), '[]') from (
+      select 0, f.name, 'is not a field of ' || case call when 'reset' then 'a reset' else 'an adjustment' end
+      from jsonb_object_keys(body - array['budget', 'window', 'reason', 'idempotency_key'] - case call when 'adjust' then 'amount' else '' end) as f (name)
+      union all
+      select 1, f.name, 'is required'
+      from unnest(array['budget', 'reason'] || case call when 'adjust' then array['amount', 'idempotency_key'] else '{}' end) as f (name)
+      where body ->> f.name is null
+      union all
+      values
+        (2, 'budget', case when body ->> 'budget' is not null and not coalesce(jsonb_typeof(body -> 'budget') = 'string' and preauth._is_name(body ->> 'budget', 64), false)
+          then 'must be a budget''s name' end),
+        (2, 'amount', case when body ->> 'amount' is not null and not preauth._is_signed_amount(body -> 'amount')
+          then 'must be a whole number from -9007199254740991 to 9007199254740991, and not 0' end),
+        (2, 'window', case when body ->> 'window' is not null and not preauth._is_line(body -> 'window', 64) then 'must be a window''s key, such as 2026-09' end),
+        (2, 'reason', case when body ->> 'reason' is not null then preauth._value_error('text', body -> 'reason') end),
+        (2, 'idempotency_key', case when body ->> 'idempotency_key' is not null then preauth._value_error('id', body -> 'idempotency_key') end)
+    ) as c (place, field, message)
+    where c.message is not null) end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._cost_of(tariffs preauth._tariff[], counts jsonb, is_ceiling boolean, told jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  cost jsonb;
+begin
+  for t in 1 .. cardinality(tariffs) loop
+    if told is null or not told ? tariffs[t].unit then
+      cost := coalesce(cost, '{}') || jsonb_build_object(tariffs[t].unit, preauth._shares(tariffs[t], counts, is_ceiling));
+    end if;
+  end loop;
+  return cost;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._counts_alike(one preauth.budget, other preauth.budget)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return (one.name, one.unit, one.window_policy, one.model) is not distinct from (other.name, other.unit, other.window_policy, other.model);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._counts_errors(path text, value jsonb, are_bounds boolean)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if jsonb_typeof(value) <> 'object' then
+    return preauth._error(path, 'must be an object {dimension: count}');
+  end if;
+  if (select count(*) from jsonb_object_keys(value)) not between 1 and 32 then
+    return preauth._error(path, 'must name 1 to 32 dimensions');
+  end if;
+  return (
+    select jsonb_agg(e.error order by e.error ->> 'path')
+    from jsonb_each(value) as c (dimension, count)
+    cross join lateral (
+      select case
+        when not preauth._is_unit(c.dimension) then preauth._error(path || '.' || c.dimension, 'is no dimension: 1 to 32 characters, a-z first, then a-z 0-9 _')
+        when not are_bounds and c.dimension in ('prompt_tokens', 'completion_tokens')
+          then preauth._error(path || '.' || c.dimension, 'is a bound for any kind: say how many of which dimension there were')
+        when not preauth._is_amount(c.count) then preauth._error(path || '.' || c.dimension, 'must be a whole number from 0 to 9007199254740991')
+      end -> 0
+    ) as e (error)
+    where e.error is not null
+  );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._counts_only(path text[])
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select coalesce((
+    select p.unpriced = 'count_only'
+    from preauth.account as a
+    join preauth.plan as p on p.plan_id = a.plan_id
+    where a.account_id = any (_counts_only.path)
+    order by cardinality(a.path) desc limit 1), false)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._credit_slices(w preauth.budget_window, amount bigint, at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  taken bigint;
+  rest bigint;
+begin
+  with eldest as (
+    select s.ages_at, least(s.settled, amount - (sum(s.settled) over (order by s.ages_at) - s.settled))::bigint as part
+    from preauth.window_slice as s
+    where s.window_id = w.window_id and s.settled > 0
+  ), credits as (
+    update preauth.window_slice as s
+    set settled = s.settled - e.part, credited = s.credited + e.part
+    from eldest as e
+    where s.window_id = w.window_id and s.ages_at = e.ages_at and e.part > 0
+    returning e.part
+  )
+  select coalesce(sum(c.part), 0) into taken from credits as c;
+  rest := amount - taken;
+  if rest > 0 then
+    insert into preauth.window_slice as s (window_id, account_id, ages_at, settled, credited)
+    values (w.window_id, w.account_id, preauth._ages_at(at, w.slice_length, w.slice_count), -rest, rest)
+    on conflict (window_id, ages_at, account_id) do update set settled = s.settled - rest, credited = s.credited + rest;
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._current_headers(account_id text, model text, at timestamp with time zone)
+ RETURNS json
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select preauth._rate_limit_headers((b.budget).name, l.limit_amount, l.available, w.starts_at, w.ends_at, w.slice_length * w.slice_count, at)
+  from preauth._applicable_budgets(array[account_id], model, at) as b
+  cross join lateral preauth._current_window(b.scope, b.counter_id, at) as current
+  join preauth.budget_window as w on w.window_id = current.window_id
+  cross join lateral (
+    select x.limit_amount, x.limit_amount - preauth._settled_at(w, at) - w.reserved + preauth._lapsed(w.window_id, at) as available
+    from (select preauth._limit_at(w, b.budget, at)) as x (limit_amount)
+  ) as l
+  where l.limit_amount is not null
+  order by l.available::numeric / greatest(l.limit_amount, 1), (b.budget).name
+  limit 1
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._current_window(scope text, budget_id bigint, at timestamp with time zone)
+ RETURNS TABLE(window_id bigint, starts_at timestamp with time zone, ends_at timestamp with time zone, raised_until timestamp with time zone)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select w.window_id, w.starts_at, w.ends_at, w.raised_until
+  from (
+    select x.window_id, x.starts_at, x.ends_at, x.raised_until
+    from preauth.budget_window as x
+    where x.account_id = scope and x.budget_id = _current_window.budget_id and x.starts_at <= at
+    order by x.starts_at desc
+    limit 1
+  ) as w
+  where w.ends_at > at
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._cursor(at timestamp with time zone, first_key text, second_key text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return preauth._time(at) || '~' || first_key || '~' || second_key;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._cycle_anchor(account_id text, zone text)
+ RETURNS date
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select coalesce(a.cycle_anchor, (a.created_at at time zone zone)::date)
+  from preauth.account as a where a.account_id = _cycle_anchor.account_id
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._cycle_bounds(policy jsonb, anchor date, zone text, at timestamp with time zone, OUT window_key text, OUT starts_at timestamp with time zone, OUT ends_at timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  local_time timestamp := at at time zone zone;
+  step integer := case policy ->> 'period' when 'year' then 12 else 1 end;
+  elapsed integer := (extract(year from local_time) - extract(year from anchor)) * 12 + extract(month from local_time) - extract(month from anchor);
+  first_month integer := floor(elapsed::numeric / step) * step;
+begin
+  if local_time < preauth._cycle_start(anchor, first_month) then
+    first_month := first_month - step;
+  end if;
+  -- where clocks went back across a boundary, local time alone names the cycle before
+  if at >= preauth._instant(preauth._cycle_start(anchor, first_month + step), zone) then
+    first_month := first_month + step;
+  end if;
+  window_key := 'cycle:' || to_char(preauth._cycle_start(anchor, first_month), 'YYYY-MM-DD');
+  starts_at := preauth._instant(preauth._cycle_start(anchor, first_month), zone);
+  ends_at := preauth._instant(preauth._cycle_start(anchor, first_month + step), zone);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._cycle_start(anchor date, months integer)
+ RETURNS timestamp without time zone
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return anchor + make_interval(months => months);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._decide(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slot_ids bigint[], at timestamp with time zone, INOUT slots preauth._slot[], INOUT reserved bigint[], OUT rulings preauth._ruling[], OUT lines preauth._line[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  known integer[] := preauth._known(asks);
+  amounts jsonb;
+  looked_back bigint[] := array[]::bigint[];
+  at_route integer := 0;
+  ask preauth._ask;
+  route preauth._route;
+  places integer[];
+  wanted bigint[];
+  enforced boolean;
+  ruling preauth._ruling;
+  first_ruling preauth._ruling;
+  short integer;
+  gone record;
+begin
+  rulings := array[]::preauth._ruling[];
+  lines := array[]::preauth._line[];
+  for k in 1 .. cardinality(slots) loop
+    if slots[k].on_expiry = 'release' then
+      reserved[k] := reserved[k] - coalesce(preauth._give_back(slot_ids[k], at), 0);
+    end if;
+  end loop;
+  for n in 1 .. cardinality(asks) loop
+    ask := asks[n];
+    enforced := not coalesce((ask.body ->> 'record')::boolean, false);
+    for option_no in 0 .. coalesce(jsonb_array_length(ask.body -> 'alternatives'), 0) loop
+      if at_route is distinct from route_of[n] + option_no then
+        at_route := route_of[n] + option_no;
+        route := routes[at_route];
+        places := preauth._places(route, slot_ids, ask.call);
+      end if;
+      ruling := row(n, null, option_no, null, null, null, null, null, null);
+      if ask.errors is not null or ask.within is not null or ask.twin or route.account_id is null or route.suspended is not null or n = any (known) then
+        ruling.verdict := preauth._prior_verdict(ask, route, n = any (known) or ask.twin and preauth._is_decided(n, asks, rulings));
+      end if;
+      if ruling.verdict is null then
+        amounts := ask.body -> 'amounts';
+        if option_no > 0 or quote_of[n] is not null then
+          amounts := preauth._asked_amounts(ask.body, option_no, quotes, quote_of[n]);
+        end if;
+        wanted := preauth._wanted(route, places, amounts);
+        if enforced and (('open_holds' = all (route.units)) is not false or array_position(wanted, null) is not null) then
+          ruling := preauth._untold_ruling(ruling, route, wanted, quotes[quote_of[n] + option_no].problems);
+        end if;
+      end if;
+      if ruling.verdict is null then
+        short := preauth._first_shortage(slots, reserved, places, wanted, enforced);
+        if short is not null then
+          gone := preauth._make_room(slots, slot_ids, reserved, looked_back, places, wanted, enforced, at);
+          short := gone.short;
+          reserved := gone.reserved;
+          looked_back := gone.looked_back;
+        end if;
+        if short is not null then
+          if slots[places[short]].next_capacity is null then
+            slots := preauth._with_next_capacities(slots, slot_ids);
+          end if;
+          ruling := preauth._shortage_ruling(n, option_no, places[short], slots[places[short]], reserved[places[short]], wanted[short]);
+        end if;
+      end if;
+      if ruling.verdict is null then
+        ruling.verdict := 'authorized';
+        for k in 1 .. cardinality(places) loop
+          continue when wanted[k] is null;
+          lines := lines || row(n, k, places[k], wanted[k],
+            slots[places[k]].limit_amount - slots[places[k]].settled - reserved[places[k]] - wanted[k])::preauth._line;
+          reserved[places[k]] := reserved[places[k]] + wanted[k];
+          if ruling.on_expiry is null then
+            ruling.on_expiry := slots[places[k]].on_expiry;
+          elsif ruling.on_expiry <> slots[places[k]].on_expiry then
+            ruling.on_expiry := preauth._stricter_expiry(ruling.on_expiry, slots[places[k]].on_expiry);
+          end if;
+        end loop;
+      end if;
+      if option_no = 0 then
+        first_ruling := ruling;
+      end if;
+      exit when ruling.verdict = 'authorized' or not preauth._is_denial(ruling.verdict);
+    end loop;
+    if ruling.verdict <> 'authorized' and preauth._is_denial(ruling.verdict) then
+      ruling := first_ruling;
+    end if;
+    rulings[n] := ruling;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._decided(rulings preauth._ruling[])
+ RETURNS integer[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  decided integer[] := array[]::integer[];
+begin
+  for n in 1 .. cardinality(rulings) loop
+    if rulings[n].verdict = 'authorized' or rulings[n].denial is not null then
+      decided := decided || n;
+    end if;
+  end loop;
+  return decided;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._decision_detail(r preauth.reservation)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select jsonb_strip_nulls(jsonb_build_object(
+    'amounts', preauth._chosen_amounts(r), 'model', r.model, 'chosen_alternative', nullif(r.option_no, 0) - 1,
+    'price_table_ids', to_jsonb(r.price_table_ids), 'denial', r.denial,
+    'lines', (
+      select jsonb_agg(jsonb_build_object(
+        'budget', b.name, 'scope', w.account_id, 'unit', b.unit, 'window', w.window_key, 'amount', l.amount, 'available', l.available_after) order by l.position)
+      from preauth.hold_line as l
+      join preauth.budget_window as w on w.window_id = l.window_id
+      join preauth.budget as b on b.budget_id = w.budget_id
+      where l.request_id = r.request_id and l.account_id = r.account_id)))
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._decision_json(r preauth.reservation, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return jsonb_build_object(
+    'request_id', r.request_id, 'account_id', r.account_id, 'call', r.call,
+    'decision', case when r.denial is null then 'authorized' else 'denied' end,
+    'state', preauth._state_at(r, at), 'reason', r.denial -> 'reason', 'budget', r.denial -> 'budget', 'scope', r.denial -> 'scope',
+    'model', coalesce(r.model, r.body ->> 'model'), 'amounts', preauth._chosen_amounts(r),
+    'settled', case when r.state = 'settled' then r.closure -> 'amounts' end,
+    'created_at', preauth._time(r.created_at), 'expires_at', preauth._time(r.expires_at),
+    'session_id', r.body -> 'session_id', 'labels', coalesce(r.body -> 'labels', '{}'));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._denial(ruling preauth._ruling, slot preauth._slot, fits_at timestamp with time zone, affordable jsonb, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return jsonb_build_object(
+    'reason', ruling.verdict,
+    'budget', slot.budget,
+    'scope', slot.scope,
+    'window', slot.window_key,
+    'unit', slot.unit,
+    'limit', coalesce(slot.limit_amount, slot.capacity),
+    'required', ruling.required,
+    'available', ruling.available,
+    'settled', slot.settled,
+    'retry_after_ms', case when fits_at is not null then greatest(ceil(extract(epoch from fits_at - at) * 1000)::bigint, 1) end,
+    'resets_at', preauth._time(slot.ends_at),
+    'affordable', affordable);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._denial_body(request_id text, account_id text, denial jsonb, replayed boolean)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return jsonb_build_object(
+      'type', 'https://preauth.dev/problems/denied',
+      'title', 'The account may not spend that much',
+      'status', preauth._denial_status(denial),
+      'detail', preauth._denial_detail(account_id, denial),
+      'request_id', request_id,
+      'account_id', account_id,
+      'decision', 'denied',
+      'replayed', replayed)
+    || (denial - 'settled' - case when denial ->> 'scope' is distinct from account_id then array['available', 'affordable'] else array[]::text[] end);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._denial_detail(account_id text, denial jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case denial ->> 'reason'
+    when 'account_unknown' then format('Account %s is not known.', account_id)
+    when 'account_suspended' then format('Account %s, or one above it, is suspended.', account_id)
+    when 'no_budget' then format('No budget applies to account %s, and none says unlimited.', account_id)
+    when 'too_many_holds' then format('Account %s has as many open holds as it may.', denial ->> 'scope')
+    when 'exceeds_limit' then format('%s %s is more than the whole limit of budget %s of %s.',
+      denial ->> 'required', denial ->> 'unit', denial ->> 'budget', denial ->> 'scope')
+    else format('Budget %s of %s cannot cover %s %s in window %s.',
+      denial ->> 'budget', denial ->> 'scope', denial ->> 'required', denial ->> 'unit', denial ->> 'window')
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._denial_status(denial jsonb)
+ RETURNS integer
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when current_setting('preauth.denial_status', true) = '402' then 402
+    when denial ->> 'retry_after_ms' is null then 402
+    else 429
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._denied_window(r preauth.reservation)
+ RETURNS preauth.budget_window
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select w
+  from preauth.budget_window as w
+  join preauth.budget as b on b.budget_id = w.budget_id
+  where w.account_id = r.denial ->> 'scope' and b.name = r.denial ->> 'budget' and b.unit = r.denial ->> 'unit' and w.window_key = r.denial ->> 'window'
+    and w.starts_at <= r.created_at and w.ends_at > r.created_at
+  order by b.created_at <= r.created_at desc, b.budget_id desc
+  limit 1
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._dimension_rank(dimension text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return coalesce(array_position(
+    array['requests', 'input_tokens', 'output_tokens', 'prompt_tokens', 'completion_tokens', 'cached_input_tokens', 'reasoning_tokens'], dimension), 8);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._dimension_side(dimension text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when dimension in (
+      'input_tokens', 'cached_input_tokens', 'cache_write_tokens', 'cache_write_1h_tokens', 'input_audio_tokens', 'cached_input_audio_tokens',
+      'input_image_tokens', 'cached_input_image_tokens', 'input_video_tokens', 'cached_input_video_tokens') then 'input'
+    when dimension in (
+      'output_tokens', 'reasoning_tokens', 'output_audio_tokens', 'output_image_tokens', 'output_video_tokens', 'citation_tokens') then 'output'
+    when dimension in (
+      'requests', 'web_searches', 'web_fetches', 'file_searches', 'map_queries', 'storage_searches', 'social_searches', 'rerank_searches',
+      'code_sessions', 'code_executions', 'tool_calls', 'images', 'input_images', 'output_images', 'input_pixels', 'input_characters',
+      'output_characters', 'input_text_messages', 'audio_seconds', 'input_audio_seconds', 'output_audio_seconds', 'input_video_seconds',
+      'output_video_seconds', 'pages', 'annotated_pages', 'input_document_pages', 'input_annotated_document_pages', 'gpu_seconds') then 'other'
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._due_alerts(window_ids bigint[], at timestamp with time zone)
+ RETURNS TABLE(window_id bigint, threshold smallint, level bigint, occurrence integer, is_due boolean, may_come boolean)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select w.window_id, t.threshold, l.level, coalesce(o.occurrence, 0) + 1,
+    w.settled >= l.level and may.be, may.be and w.settled < l.level or w.slice_length is not null
+  from preauth.budget_window as w
+  join preauth.budget as b on b.budget_id = w.budget_id
+  cross join unnest(b.thresholds) as t (threshold)
+  cross join lateral (select preauth._alert_level(w.limit_amount, t.threshold) as level) as l
+  left join lateral (
+    select max(x.occurrence) as occurrence, max(x.created_at) as told_at
+    from preauth.outbox as x where x.window_id = w.window_id and x.threshold = t.threshold
+  ) as o on true
+  cross join lateral (select o.told_at is null or coalesce(o.told_at + w.slice_length * w.slice_count <= at, false) as be) as may
+  where w.window_id = any (window_ids) and l.level is not null
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._end_raises(window_ids bigint[], at timestamp with time zone)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  ended bigint[];
+begin
+  with over as (
+    select w.window_id, w.account_id, w.limit_amount, w.raised
+    from preauth._lock_windows(window_ids) as w
+    where w.raised_until <= at
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select o.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', o.window_id,
+      jsonb_build_object('before', o.limit_amount, 'after', o.limit_amount - o.raised), at, 'schedule', 'the raise has ended'
+    from over as o
+  ), lowered as (
+    update preauth.budget_window as w set limit_amount = w.limit_amount - w.raised, raised = 0, raised_until = null
+    from over as o where w.window_id = o.window_id
+    returning w.window_id
+  )
+  select array_agg(l.window_id) into ended from lowered as l;
+  perform preauth._raise_alerts(ended, at);
+  return coalesce(cardinality(ended), 0);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._ended(scope text, zone text, budget preauth.budget, previous preauth.budget_window, at timestamp with time zone, OUT limit_amount bigint, OUT raised bigint, OUT periods bigint, OUT per_period bigint)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  former preauth.budget;
+  passed timestamptz := previous.ends_at;
+begin
+  periods := 0;
+  per_period := 0;
+  if previous.window_id is null or budget.rollover is null or budget.limit_amount is null then
+    return;
+  end if;
+  former := preauth._budget_at(previous, previous.ends_at);
+  select e.limit_amount, e.raised into limit_amount, raised from preauth._limit_at_end(previous, former) as e;
+  if limit_amount is null or budget.window_policy ->> 'kind' = 'fixed' then
+    return;
+  end if;
+  per_period := least(budget.limit_amount, former.limit_amount);
+  loop
+    passed := preauth._period_ends_at(scope, zone, budget, passed);
+    exit when passed > at;
+    periods := periods + 1;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._error(path text, message text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return jsonb_build_array(jsonb_build_object('path', path, 'message', message));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._exact(tariff preauth._tariff, counts jsonb, tier integer, is_ceiling boolean)
+ RETURNS numeric
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select coalesce(sum(coalesce((counts -> d.dimension)::numeric, case when d.dimension = 'requests' then 1 end)
+    * case when is_ceiling then tariff.bounds[tier][d.place] else tariff.rates[tier][d.place] end), 0)
+  from unnest(tariff.dimensions) with ordinality as d (dimension, place)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._exception_json(e preauth.usage_event)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return jsonb_build_object(
+    'at', preauth._time(e.occurred_at), 'request_id', e.request_id, 'account_id', e.account_id,
+    'late', e.kind = 'late_charge', 'recorded', e.kind = 'recorded_exception',
+    'amounts', e.amounts, 'overage', coalesce(e.overage, '{}'), 'outcome', e.outcome, 'provider_request_id', e.provider_request_id,
+    'actor', e.actor, 'reason', e.reason);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._expire(asks preauth._ask[], policy text, at timestamp with time zone)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  due preauth.reservation[] := array(
+    select r from unnest(preauth._held(array(select distinct on (a.request_id, a.account_id) a from unnest(asks) as a))) as r
+    where r.state in ('authorized', 'cancellation_requested') and r.expires_at <= at and (policy is null or r.on_expiry = policy)
+    order by r.request_id, r.account_id);
+  closed preauth._closed[];
+begin
+  if cardinality(due) = 0 then
+    return 0;
+  end if;
+  closed := preauth._close_lines(array(
+    select h.closing
+    from unnest(due) as r
+    cross join lateral (
+      select l.position, preauth._expiry_closing(l, at) as closing from preauth.hold_line as l
+      where l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'held' and (l.lapses_at <= at or r.on_expiry = 'charge')
+      offset 0  -- one look-up by key for each, however few rows the planner has seen
+    ) as h
+    order by r.request_id, r.account_id, h.position), at);
+  perform preauth._write_expiries(due, closed, at);
+  return cardinality(due);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._expiry(ask preauth._ask, at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return at + make_interval(secs => (ask.body ->> 'ttl_seconds')::integer);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._expiry_closing(line preauth.hold_line, at timestamp with time zone)
+ RETURNS preauth._closing
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when line.lapses_at <= at then row(line.request_id, line.account_id, line.position, line.window_id, 'lapsed', null)::preauth._closing
+    else row(line.request_id, line.account_id, line.position, line.window_id, 'settled', line.amount)::preauth._closing
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._expiry_settlement(r preauth.reservation, closed preauth._closed[], at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return preauth._settlement(row(0, 'settle', r.request_id, r.account_id,
+    jsonb_build_object('amounts', preauth._chosen_amounts(r), 'outcome', 'expired'), 'expiry', null, false, false, null)::preauth._ask,
+    closed, 1, cardinality(closed), at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._extend(ask preauth._ask, expires_at timestamp with time zone, at timestamp with time zone)
+ RETURNS json
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  state text;
+begin
+  update preauth.hold_line as l set lapses_at = _extend.expires_at
+  where l.request_id = ask.request_id and l.account_id = ask.account_id and l.lapses_at is not null;
+  update preauth.reservation as r set expires_at = _extend.expires_at
+  where r.request_id = ask.request_id and r.account_id = ask.account_id
+  returning r.state into state;
+  perform preauth._note(ask, 'extended', jsonb_build_object('expires_at', preauth._time(expires_at)), at);
+  return json_build_object('request_id', ask.request_id, 'account_id', ask.account_id, 'state', state,
+    'expires_at', preauth._time(expires_at), 'replayed', false);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._extend_round(asks preauth._ask[], held preauth.reservation[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  answers preauth._answer[] := array[]::preauth._answer[];
+  k integer;
+  code text;
+begin
+  for k in select s from generate_subscripts(asks, 1) as s order by asks[s].request_id, asks[s].account_id loop
+    code := preauth._open_verdict(held[k], at);
+    if code is null and (held[k].state = 'unknown' or held[k].expires_at <= at or not preauth._lock_leases(asks[k].request_id, asks[k].account_id, at)) then
+      code := 'hold_lapsed';
+    end if;
+    answers := answers || case
+      when code is not null then preauth._problem_answer(asks[k].n, preauth._lifecycle_refusal(asks[k], code))
+      else row(asks[k].n, 200, null, preauth._extend(asks[k], greatest(held[k].expires_at, preauth._expiry(asks[k], at)), at), null)::preauth._answer
+    end;
+  end loop;
+  return answers;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._field_errors(call text, field text, value jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  kind text := preauth._field_kind(call, field);
+  message text;
+begin
+  case
+    when kind is null then
+      return preauth._error(field, case when call = 'settle' and field = 'provider_usage'
+        then 'is read by the REST service; in SQL say usage {dimension: count}' else 'is not a field of ' || call end);
+    when value = 'null' then
+      return case when field = any (preauth._required_fields(call)) then preauth._error(field, 'must not be null') end;
+    when kind = 'amounts' then
+      return preauth._amounts_errors(field, value);
+    when kind in ('bounds', 'counts') then
+      return preauth._counts_errors(field, value, kind = 'bounds');
+    when kind = 'labels' then
+      return preauth._labels_errors(field, value);
+    when kind = 'alternatives' then
+      return preauth._alternatives_errors(field, value);
+    else
+      message := preauth._value_error(kind, value);
+      return case when message is not null then preauth._error(field, message) end;
+  end case;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._field_kind(call text, field text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case field
+    when 'request_id' then 'id'
+    when 'account_id' then 'id'
+    when 'amounts' then case when call in ('reserve', 'charge', 'settle', 'resolve') then 'amounts' end
+    when 'max_usage' then case when call in ('reserve', 'charge') then 'bounds' end
+    when 'usage' then case when call in ('charge', 'settle', 'resolve') then 'counts' end
+    when 'model' then case when call in ('reserve', 'charge') then 'id' end
+    when 'session_id' then case when call in ('reserve', 'charge') then 'id' end
+    when 'labels' then case when call in ('reserve', 'charge') then 'labels' end
+    when 'ttl_seconds' then case when call in ('reserve', 'extend') then 'ttl' end
+    when 'alternatives' then case when call = 'reserve' then 'alternatives' end
+    when 'dry_run' then case when call = 'reserve' then 'flag' end
+    when 'record' then case when call = 'charge' then 'flag' end
+    when 'provider_request_id' then case when call = 'settle' then 'text' end
+    when 'outcome' then case when call = 'settle' then 'outcome' end
+    when 'reason' then case when call in ('release', 'resolve') then 'text' end
+    when 'action' then case when call = 'resolve' then 'action' end
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._figures_json(w preauth.budget_window, budget preauth.budget, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select jsonb_build_object('limit', l.limit_amount, 'settled', w.settled, 'reserved', l.reserved, 'available', l.limit_amount - w.settled - l.reserved)
+  from (select preauth._limit_at(w, budget, at), w.reserved - preauth._lapsed(w.window_id, at)) as l (limit_amount, reserved)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._first_counted(counts jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return (select min(c.key) from jsonb_each(counts) as c where c.value <> '0');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._first_instant_from(local_time timestamp without time zone, zone text, low timestamp with time zone, high timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  middle timestamptz;
+begin
+  while high - low > interval '1 second' loop
+    middle := low + make_interval(secs => floor(extract(epoch from high - low) / 2));
+    if middle at time zone zone >= local_time then
+      high := middle;
+    else
+      low := middle;
+    end if;
+  end loop;
+  return high;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._first_shortage(slots preauth._slot[], reserved bigint[], places integer[], wanted bigint[], enforced boolean)
+ RETURNS integer
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  for k in 1 .. cardinality(places) loop
+    if wanted[k] > 0 and slots[places[k]].settled + reserved[places[k]] + wanted[k]
+        > (case when enforced then slots[places[k]].capacity else preauth._most_counted() end) then
+      return k;
+    end if;
+  end loop;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._fits_at(places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[], lapses preauth._lapse[], at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select min(f.fits_at) from (
+    select t.turns_at as fits_at, sum(sum(t.short)) over (order by t.turns_at) as short
+    from unnest(places, wanted) as q (place, required)
+    cross join lateral preauth._slot_turns(slots[q.place], q.place, reserved[q.place], q.required, at, lapses) as t
+    where q.place is not null and q.required is not null
+    group by t.turns_at
+  ) as f
+  where f.short = 0
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._fits_later(scope text, zone text, budget preauth.budget, previous preauth.budget_window, required bigint, from_at timestamp with time zone, until_at timestamp with time zone, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[])
+ RETURNS TABLE(turns_at timestamp with time zone, fits boolean)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  steps preauth._step[] := array(
+    select row(s.steps_at, s.taken)::preauth._step from preauth._steps_of(previous.window_id, from_at, slots, slot_ids, reserved, lapses) as s);
+  most constant bigint := (budget.rollover ->> 'max')::bigint;
+  lift preauth.limit_raise;
+  ended record;
+  grows boolean;
+  begun timestamptz := from_at;
+  ends timestamptz;
+  periods bigint;
+begin
+  ended := preauth._ended(scope, zone, budget, previous, from_at);
+  select r.* into lift from preauth.limit_raise as r where r.account_id = scope and r.name = budget.name and r.unit = budget.unit;
+  periods := ended.periods;
+  for round in 1 .. 1000 loop
+    grows := ended.per_period > 0 and preauth._carry(ended.limit_amount, ended.raised, preauth._taken_at(steps, begun), periods, ended.per_period, budget.rollover) < most;
+    ends := case when grows then preauth._period_ends_at(scope, zone, budget, begun) else 'infinity' end;
+    for turns_at in
+      select i.at from (select begun union select s.steps_at from unnest(steps) as s union select lift.expires_at) as i (at)
+      where i.at >= begun and i.at < least(ends, until_at) order by i.at
+    loop
+      fits := preauth._fits_opening(budget, required, lift, turns_at, coalesce(preauth._carry(
+        ended.limit_amount, ended.raised, preauth._taken_at(steps, turns_at), periods, ended.per_period, budget.rollover), 0));
+      return next;
+    end loop;
+    exit when not grows or ends >= until_at or fits and not coalesce(lift.expires_at >= ends, false);
+    periods := periods + 1;
+    begun := ends;
+  end loop;
+  if grows and ends < until_at and not fits then
+    turns_at := ends;
+    fits := true;
+    return next;
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._fits_opening(budget preauth.budget, required bigint, lift preauth.limit_raise, at timestamp with time zone, carried bigint)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select required = 0 or required + greatest(-carried, 0) <= preauth._capacity(
+    p.plain + case when lift.expires_at > at then greatest(least(lift.amount, 9007199254740991 - p.plain), 0) else 0 end, preauth._overdraft(budget))
+  from (select case when budget.limit_amount is not null then least(budget.limit_amount + greatest(carried, 0), 9007199254740991) end) as p (plain)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._fits_within(w preauth.budget_window, budget preauth.budget, required bigint, from_at timestamp with time zone, until_at timestamp with time zone, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[])
+ RETURNS TABLE(turns_at timestamp with time zone, fits boolean)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  with step as (
+    select * from preauth._steps_of(w.window_id, from_at, slots, slot_ids, reserved, lapses)
+  ), instant as (
+    select s.steps_at as turns_at from step as s
+    union
+    select r.expires_at from preauth.limit_raise as r where r.account_id = w.account_id and r.name = budget.name and r.expires_at > from_at
+    union
+    select w.raised_until where w.raised_until > from_at
+  )
+  select i.turns_at, required = 0 or t.taken + required <= preauth._capacity(preauth._limit_at(w, budget, i.turns_at), preauth._overdraft(budget))
+  from instant as i
+  cross join lateral (select s.taken from step as s where s.steps_at <= i.turns_at order by s.steps_at desc limit 1) as t
+  where i.turns_at < least(w.ends_at, until_at)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._for_model(route preauth._route, model text)
+ RETURNS preauth._route
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select row(route.account_id, route.path, route.suspended,
+    array_agg(b.window_id order by b.place), array_agg(b.unit order by b.place), array_agg(b.hard order by b.place),
+    array_agg(b.model order by b.place), array_agg(b.budget order by b.place), array_agg(b.on_expiry order by b.place))::preauth._route
+  from unnest(route.window_ids, route.units, route.hard, route.models, route.budgets, route.expiries) with ordinality
+    as b (window_id, unit, hard, model, budget, on_expiry, place)
+  where b.model is null or b.model = _for_model.model
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._for_models(routes preauth._route[], models text[])
+ RETURNS preauth._route[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  for k in 1 .. cardinality(routes) loop
+    if array_remove(routes[k].models, null) <> '{}' then
+      routes[k] := preauth._for_model(routes[k], models[k]);
+    end if;
+  end loop;
+  return routes;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._foreseen_turns(scope text, zone text, budget preauth.budget, counter_id bigint, required bigint, from_at timestamp with time zone, until_at timestamp with time zone, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[])
+ RETURNS TABLE(turns_at timestamp with time zone, short integer)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  w preauth.budget_window;
+  previous preauth.budget_window;
+begin
+  select x.* into w from preauth._current_window(scope, counter_id, from_at) as c join preauth.budget_window as x on x.window_id = c.window_id;
+  if preauth._is_unstarted(w, budget, made, slot_ids, reserved) then
+    w := null;
+  end if;
+  previous := case when w.window_id is not null then w else preauth._window_before(scope, budget, from_at) end;
+  if preauth._is_unstarted(previous, budget, made, slot_ids, reserved) then
+    previous := preauth._window_before(scope, budget, previous.starts_at);
+  end if;
+  return query
+    with fitting as (
+      select * from preauth._fits_within(w, budget, required, from_at, until_at, slots, slot_ids, reserved, lapses) where w.window_id is not null
+      union all
+      select f.*
+      from preauth._fits_later(scope, zone, budget, previous, required, coalesce(w.ends_at, from_at), until_at, slots, slot_ids, reserved, lapses) as f
+      where coalesce(w.ends_at, from_at) < until_at
+      union all
+      select until_at, true where isfinite(until_at)
+    )
+    select t.turns_at, case when not t.fits then 1 when t.did is null then 0 else -1 end
+    from (select f.turns_at, f.fits, lag(f.fits) over (order by f.turns_at) as did from fitting as f) as t
+    where t.fits is distinct from t.did;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._forget(account_id text, pseudonym text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  statement text;
+begin
+  update preauth.reservation as r
+  set body = r.body - array['labels', 'session_id']
+  where r.account_id collate "C" = _forget.account_id and r.body ?| array['labels', 'session_id'];
+  update preauth.usage_event as u set provider_request_id = null
+  where u.account_id = _forget.account_id and u.provider_request_id is not null;
+  delete from preauth.route as r where _forget.account_id = any (r.path);
+  insert into preauth.account
+  select (jsonb_populate_record(a, jsonb_build_object('account_id', pseudonym, 'path', array_replace(a.path, _forget.account_id, pseudonym)))).*
+  from preauth.account as a where a.account_id = _forget.account_id;
+  update preauth.account as a
+  set path = array_replace(a.path, _forget.account_id, pseudonym), parent_id = case a.parent_id when _forget.account_id then pseudonym else a.parent_id end
+  where a.path @> array[_forget.account_id] and a.account_id <> _forget.account_id;
+  for statement in select * from preauth._rename_statements() loop
+    execute statement using _forget.account_id, pseudonym;
+  end loop;
+  update preauth.change_log as c
+  set subject_id = preauth._renamed_subject(c.subject_id, _forget.account_id, pseudonym)
+  where preauth._renamed_subject(c.subject_id, _forget.account_id, pseudonym) is not null
+    and c.subject not in ('plan', 'price_table', 'api_key')
+    and not exists (
+      select from preauth.account as a
+      where starts_with(a.account_id, _forget.account_id || '/')
+        and (c.subject_id = a.account_id or preauth._renamed_subject(c.subject_id, a.account_id, '') is not null));
+  delete from preauth.account as a where a.account_id = _forget.account_id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._free_count(dimension text, count numeric, bounds jsonb)
+ RETURNS numeric
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when dimension = 'requests' then greatest(count - greatest((bounds -> 'requests')::numeric, 1), 0)
+    when preauth._is_bounded(dimension, bounds) then 0
+    else count
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._fresh_denial(ask preauth._ask, denial jsonb, route preauth._route, slots preauth._slot[], reserved bigint[], at timestamp with time zone)
+ RETURNS preauth._answer
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select row(ask.n, preauth._denial_status(denial),
+    preauth._with_retry_after((
+      select preauth._rate_limit_headers(s.budget, s.limit_amount, s.limit_amount - s.settled - reserved[s.ordinality], s.starts_at, s.ends_at, s.trails, at)
+      from unnest(slots) with ordinality as s
+      where s.window_id = any (route.window_ids) and s.scope = ask.account_id and s.limit_amount is not null
+      order by (s.limit_amount - s.settled - reserved[s.ordinality])::numeric / greatest(s.limit_amount, 1), s.budget
+      limit 1), denial),
+    preauth._denial_body(ask.request_id, ask.account_id, denial, false)::json, null)::preauth._answer
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._fresh_routes(account_ids text[], at timestamp with time zone)
+ RETURNS preauth._route[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return array(
+    select case when x.account_id is not null then row(x.account_id, x.path, x.suspended, x.window_ids, x.units, x.hard, x.models, x.budgets, x.expiries)::preauth._route end
+    from unnest(account_ids) with ordinality as k (account_id, place)
+    left join preauth._work_out_routes(account_ids, at) as x on x.account_id = k.account_id
+    order by k.place);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._give_back(window_id bigint, at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  lapsed preauth._closing[] := array(
+    select row(l.request_id, l.account_id, l.position, l.window_id, 'lapsed', null)::preauth._closing
+    from preauth.hold_line as l
+    where l.window_id = _give_back.window_id and l.lapses_at <= at
+    order by l.lapses_at
+    limit 1000
+    for no key update skip locked);
+begin
+  if cardinality(lapsed) = 0 then
+    return null;
+  end if;
+  return (select coalesce(sum(c.amount), 0) from unnest(preauth._close_lines(lapsed, at)) as c);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._grant_statements()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  with may as (
+    select t.class, t.name, r.rolname
+    from preauth._things() as t
+    join pg_catalog.pg_roles as r on r.rolname = any (preauth._audience(t.short_name))
+    where t.schema = 'preauth_api' and t.class in ('function', 'view')
+  )
+  select distinct pg_catalog.format('grant usage on schema preauth_api to %I', m.rolname) from may as m
+  union all
+  select case m.class
+    when 'view' then pg_catalog.format('grant select on %s to %I', m.name, m.rolname)
+    else pg_catalog.format('grant execute on function %s to %I', m.name, m.rolname) end
+  from may as m
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._has_denial(rulings preauth._ruling[])
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  for k in 1 .. cardinality(rulings) loop
+    continue when rulings[k].verdict = 'authorized';
+    if preauth._is_denial(rulings[k].verdict) then
+      return true;
+    end if;
+  end loop;
+  return false;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._has_twin(asks preauth._ask[])
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  for k in 1 .. cardinality(asks) loop
+    if asks[k].twin then
+      return true;
+    end if;
+  end loop;
+  return false;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._held(asks preauth._ask[])
+ RETURNS preauth.reservation[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return array(
+    select (select r from preauth.reservation as r where r.request_id = a.request_id and r.account_id = a.account_id)
+    from unnest(asks) with ordinality as a
+    order by a.ordinality);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._held_cost(body jsonb, option_no integer, price_table_ids bigint[])
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return preauth._cost_of(preauth._tariffs_of(price_table_ids), preauth._option_counts(body, option_no), not body ? 'usage', preauth._option_amounts(body, option_no));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._held_then(request_id text, account_id text, call text, held_at timestamp with time zone, expires_at timestamp with time zone, window_id bigint, at timestamp with time zone, available bigint)
+ RETURNS TABLE(amount bigint, closed_at timestamp with time zone, state text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select h.amount, h.closed_at, h.state
+  from (
+    select l.amount, l.state,
+      case
+        when l.state = 'held' then l.lapses_at
+        when l.state = 'lapsed' or c.late and preauth._is_leased(l.window_id) then least(c.at, _held_then.expires_at)
+        else c.at
+      end as closed_at
+    from preauth.hold_line as l
+    cross join lateral (
+      select min(x.at) as at, bool_or(x.late) as late
+      from (
+        select u.occurred_at, u.kind = 'late_charge'
+        from preauth.usage_event as u where u.request_id = l.request_id and u.account_id = l.account_id and u.window_id is null and l.state <> 'held'
+        union all
+        select e.occurred_at, false
+        from preauth.reservation_event as e
+        where e.request_id = l.request_id and e.account_id = l.account_id and e.event in ('released', 'lapsed') and l.state <> 'held'
+      ) as x (at, late)
+    ) as c
+    where l.request_id = _held_then.request_id and l.account_id = _held_then.account_id and l.window_id = _held_then.window_id and l.amount > 0
+      -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
+      and (_held_then.held_at < _held_then.at or l.available_after is null or l.available_after >= _held_then.available)
+      and (_held_then.call = 'reserve' or _held_then.held_at = _held_then.at)
+  ) as h
+  where h.closed_at is null or h.closed_at > _held_then.at or h.closed_at = _held_then.at and _held_then.held_at = _held_then.at
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._hold(window_ids bigint[], amounts bigint[], capacities bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  held integer;
+begin
+  update preauth.budget_window as w
+  set reserved = w.reserved + h.amount
+  from unnest(window_ids, amounts, capacities) as h (window_id, amount, capacity)
+  where w.window_id = any (window_ids)  -- found by key, however few rows the planner has seen
+    and h.amount > 0
+    and w.window_id = h.window_id
+    and w.settled + w.reserved + h.amount <= h.capacity;
+  get diagnostics held = row_count;
+  if held <> cardinality(array_remove(amounts, 0)) then
+    perform preauth._raise('PA002', 'a hold no longer fits the window it was decided for');
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._hold_line_json(account_id text, budget text, scope text, unit text, window_key text, amount bigint, available bigint)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when scope = account_id
+    then json_build_object('budget', budget, 'scope', scope, 'unit', unit, 'window', window_key, 'amount', amount, 'available', available)
+    else json_build_object('budget', budget, 'scope', scope, 'unit', unit, 'window', window_key, 'amount', amount)
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._hold_lines(asks preauth._ask[], lines preauth._line[], slots preauth._slot[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  window_ids bigint[] := array[]::bigint[];
+  amounts bigint[] := array_fill(0::bigint, array[cardinality(slots)]);
+  capacities bigint[] := array_fill(null::bigint, array[cardinality(slots)]);
+  place integer;
+begin
+  for k in 1 .. cardinality(slots) loop
+    window_ids[k] := slots[k].window_id;
+  end loop;
+  for k in 1 .. cardinality(lines) loop
+    place := lines[k].slot;
+    amounts[place] := amounts[place] + lines[k].amount;
+    capacities[place] := greatest(capacities[place],
+      case when (asks[lines[k].n].body ->> 'record')::boolean then preauth._most_counted() else slots[place].capacity end);
+  end loop;
+  perform preauth._hold(window_ids, amounts, capacities);
+  insert into preauth.hold_line (request_id, account_id, position, window_id, amount, available_after, state, lapses_at)
+  select asks[l.n].request_id, asks[l.n].account_id, l.position, window_ids[l.slot], l.amount, l.available_after, 'held',
+    case when slots[l.slot].on_expiry = 'release' then at + make_interval(secs => (asks[l.n].body ->> 'ttl_seconds')::integer) end
+  from unnest(lines) as l;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._holdings(asks preauth._ask[])
+ RETURNS preauth._holding[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return array(
+    select row(a.ordinality, h.position, h.window_id, h.unit, h.overage, h.amount, h.state, h.lapses_at, h.window_settled)::preauth._holding
+    from unnest(asks) with ordinality as a
+    cross join lateral (
+      select l.position, l.window_id, b.unit, b.overage, l.amount, l.state, l.lapses_at, w.settled as window_settled
+      from preauth.hold_line as l
+      join preauth.budget_window as w on w.window_id = l.window_id
+      join preauth.budget as b on b.budget_id = w.budget_id
+      where l.request_id = a.request_id and l.account_id = a.account_id
+      offset 0  -- one look-up by key for each, however few rows the planner has seen
+    ) as h
+    order by a.ordinality, h.position);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._holds_at(w preauth.budget_window, at timestamp with time zone, available bigint, reserved bigint, max_count integer)
+ RETURNS TABLE(request_id text, account_id text, amount bigint, held_at timestamp with time zone, closed_at timestamp with time zone, state text)
+ LANGUAGE plpgsql
+ STABLE
+ SET plan_cache_mode TO 'force_custom_plan'
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_sort TO 'off'
+ SET jit TO 'off'
+AS $function$
+declare
+  alone text := case when not exists (select from preauth.account as a where a.parent_id = w.account_id) then w.account_id end;
+  missing bigint := case when w.window_id is not null then reserved else 0 end;
+  seen integer := 0;
+  candidates cursor for
+    select r.request_id, r.account_id, t.amount, r.created_at as held_at, t.closed_at, t.state
+    from (
+      (select x.request_id, x.account_id, x.call, x.created_at, x.expires_at
+       from preauth.reservation as x
+       where x.state in ('unknown', 'overage_review') and x.created_at <= _holds_at.at and (alone is null or x.account_id collate "C" = alone)
+       order by x.created_at desc
+       limit 1000)
+      union all
+      (select d.request_id, d.account_id, d.call, d.created_at, d.expires_at
+       from (
+         select x.*
+         from preauth.reservation as x
+         where x.created_at <= _holds_at.at and (alone is null or x.account_id collate "C" = alone)
+         order by x.created_at desc, x.request_id desc, x.account_id desc
+         limit 20000
+       ) as d
+       where d.state not in ('denied', 'unknown', 'overage_review')
+       limit 10 * max_count)
+    ) as r
+    cross join lateral preauth._held_then(r.request_id, r.account_id, r.call, r.created_at, r.expires_at, w.window_id, _holds_at.at, available) as t;
+begin
+  if missing <= 0 then
+    return;
+  end if;
+  for h in candidates loop
+    request_id := h.request_id;
+    account_id := h.account_id;
+    amount := h.amount;
+    held_at := h.held_at;
+    closed_at := h.closed_at;
+    state := h.state;
+    return next;
+    missing := missing - amount;
+    seen := seen + 1;
+    exit when missing <= 0 or seen >= max_count;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._insert_price_table(body jsonb, name text, unit text, effective_from timestamp with time zone, tiers jsonb, actor text)
+ RETURNS preauth.price_table
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  with scale as materialized (
+    select preauth._scale_of(tiers) as scale
+  ), numerators as materialized (
+    select n.* from scale as s cross join lateral preauth._numerators_of(tiers, unit, s.scale) as n
+  ), rows as (
+    select n.tier,
+      array_agg(n.dimension order by preauth._dimension_rank(n.dimension), n.dimension) as dimensions,
+      array_agg(n.rate order by preauth._dimension_rank(n.dimension), n.dimension) as rates,
+      array_agg(n.bound order by preauth._dimension_rank(n.dimension), n.dimension) as bounds
+    from numerators as n group by n.tier
+  )
+  insert into preauth.price_table
+    (name, model, variant, unit, effective_from, tiers, scale, dimensions, thresholds, rates, bounds, required, plain, source, published_at, published_by)
+  select name, body ->> 'model', body ->> 'variant', unit, effective_from, tiers, (select s.scale from scale as s),
+    (select r.dimensions from rows as r where r.tier = 1),
+    array(select (t.tier ->> 'above_input_tokens')::bigint from jsonb_array_elements(tiers) with ordinality as t (tier, place) order by t.place),
+    (select array_agg(r.rates order by r.tier) from rows as r), (select array_agg(r.bounds order by r.tier) from rows as r),
+    preauth._required_of(tiers),
+    case when unit = 'usd_nano' and jsonb_array_length(tiers) = 1 and not tiers -> 0 -> 'rates' ? 'requests'
+      then (select jsonb_object_agg(n.dimension, trim_scale(n.bound)) from numerators as n) end,
+    body ->> 'source', preauth._now(), coalesce(actor, preauth._caller())
+  returning price_table.*
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._insert_reservations(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], rulings preauth._ruling[], decided integer[], at timestamp with time zone)
+ RETURNS integer[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  request_ids text[];
+  account_ids text[];
+begin
+  with inserted as (
+    insert into preauth.reservation
+      (request_id, account_id, call, body, state, model, option_no, on_expiry, created_at, expires_at, actor, denial,
+       ceilings, price_table_ids)
+    select asks[d.n].request_id, asks[d.n].account_id, asks[d.n].call, asks[d.n].body,
+      case when rulings[d.n].denial is null then 'authorized' else 'denied' end,
+      case when rulings[d.n].option_no = 0 then asks[d.n].body ->> 'model' else preauth._option_model(asks[d.n].body, rulings[d.n].option_no) end, rulings[d.n].option_no, rulings[d.n].on_expiry,
+      at, case when rulings[d.n].denial is null then at + make_interval(secs => (asks[d.n].body ->> 'ttl_seconds')::integer) end, asks[d.n].actor, rulings[d.n].denial,
+      quotes[quote_of[d.n] + rulings[d.n].option_no].amounts, quotes[quote_of[d.n] + rulings[d.n].option_no].price_table_ids
+    from unnest(decided) as d (n)
+    order by 1, 2
+    on conflict do nothing
+    returning request_id, account_id
+  )
+  select array_agg(i.request_id), array_agg(i.account_id) into request_ids, account_ids from inserted as i;
+  if cardinality(request_ids) = cardinality(decided) then
+    return decided;
+  end if;
+  return array(
+    select d.n from unnest(decided) as d (n)
+    join unnest(request_ids, account_ids) as i (request_id, account_id)
+      on i.request_id = asks[d.n].request_id and i.account_id = asks[d.n].account_id);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._instant(local_time timestamp without time zone, zone text)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  reading timestamptz := local_time at time zone zone;
+  by_eve timestamptz := preauth._instant_by_offset_at(local_time, local_time - interval '1 day', zone);
+begin
+  if by_eve at time zone zone = local_time then
+    return least(by_eve, reading);
+  elsif reading at time zone zone = local_time then
+    return reading;
+  end if;
+  return preauth._first_instant_from(local_time, zone, preauth._instant_by_offset_at(local_time, local_time + interval '1 day', zone), by_eve);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._instant_by_offset_at(local_time timestamp without time zone, other_time timestamp without time zone, zone text)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return (local_time - (other_time - ((other_time at time zone zone) at time zone 'UTC'))) at time zone 'UTC';
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_amount(value jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when jsonb_typeof(value) = 'number' and value::text ~ '^[0-9]+$' and length(value::text) <= 16 then value::text::bigint <= 9007199254740991 else false end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_bounded(dimension text, bounds jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return bounds ? dimension
+    or bounds ? 'prompt_tokens' and preauth._dimension_side(dimension) is not distinct from 'input'
+    or bounds ? 'completion_tokens' and dimension in ('output_tokens', 'reasoning_tokens')
+    or dimension = 'requests';
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_charge_due(held preauth.reservation[], at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  for k in 1 .. cardinality(held) loop
+    if held[k].on_expiry = 'charge' and held[k].expires_at <= at then
+      return true;
+    end if;
+  end loop;
+  return false;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_counted(route preauth._route, wanted bigint[])
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$ select exists (select from unnest(route.units, wanted) as w (unit, amount) where w.amount is not null and w.unit <> 'open_holds') $function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_date(value jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'
+    and to_char(to_date(value #>> '{}', 'YYYY-MM-DD'), 'YYYY-MM-DD') = value #>> '{}';
+exception when datetime_field_overflow or invalid_datetime_format then
+  return false;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_decided(n integer, asks preauth._ask[], rulings preauth._ruling[])
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select exists (
+    select from unnest(rulings) as r
+    where (r.verdict in ('authorized', 'recorded') or preauth._is_denial(r.verdict))
+      and (asks[r.n].request_id, asks[r.n].account_id) = (asks[_is_decided.n].request_id, asks[_is_decided.n].account_id))
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_denial(verdict text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return verdict in ('budget_exhausted', 'exceeds_limit', 'too_many_holds', 'account_unknown', 'account_suspended', 'no_budget');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_id(value text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return value ~ '^[A-Za-z0-9_.:@/-]+$' and length(value) <= 128;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_instant(value jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return coalesce(jsonb_typeof(value) = 'string'
+    and value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$'
+    and (value #>> '{}')::timestamptz >= '0001-01-01T00:00:00Z' and (value #>> '{}')::timestamptz < '10000-01-01T00:00:00Z', false);
+exception when datetime_field_overflow or invalid_datetime_format or invalid_time_zone_displacement_value then
+  return false;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_leased(window_id bigint)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select exists (
+    select from preauth.budget_window as w join preauth.budget as b on b.budget_id = w.budget_id
+    where w.window_id = _is_leased.window_id and b.on_expiry = 'release')
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_line(value jsonb, longest integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[^[:cntrl:]]+$' and length(value #>> '{}') <= longest;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_name(value text, longest integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return value ~ '^[a-z][a-z0-9_.-]*$' and length(value) <= longest;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_period_in_seconds(value jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return coalesce(preauth._is_amount(value) and value::text::bigint between 1 and 31622400, false);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_plain(call text, item jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  request_id text := (item -> 'request_id')::text;
+  account_id text := (item -> 'account_id')::text;
+  rest jsonb;
+begin
+  if jsonb_typeof(item) is distinct from 'object' or not coalesce(request_id ~ '^"[A-Za-z0-9_.:@/-]+"$' and length(request_id) <= 130, false) then
+    return false;
+  end if;
+  if not coalesce(account_id ~ '^"[A-Za-z0-9_.:@/-]+"$' and length(account_id) <= 130, false)
+      and (item ->> 'account_id' is not null or call in ('reserve', 'charge')) then
+    return false;
+  end if;
+  rest := item - array['request_id', 'account_id'];
+  if call in ('reserve', 'charge', 'settle') then
+    if item ->> 'max_usage' is not null or item ->> 'usage' is not null then
+      if not preauth._are_plain_counts(call, item) then
+        return false;
+      end if;
+    elsif not preauth._are_plain_amounts(item -> 'amounts') then
+      return false;
+    end if;
+    rest := rest - 'amounts'::text;
+  end if;
+  if rest = '{}' then
+    return call in ('reserve', 'charge', 'settle', 'cancel');
+  end if;
+  return preauth._are_plain_options(call, rest);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_plain_id(value jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return coalesce(value::text ~ '^"[A-Za-z0-9_.:@/-]+"$' and length(value::text) <= 130, false);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_plain_request(body jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return not body ?| array['amounts', 'usage', 'alternatives'];
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_priced(body jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when body ?| array['max_usage', 'usage'] then true
+    when body ? 'alternatives' then body -> 'alternatives' @? '$[*].max_usage'
+    else false
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_record(body jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when body ? 'record' then (body ->> 'record')::boolean else false end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_signed_amount(value jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when jsonb_typeof(value) = 'number' and value::text ~ '^-?[0-9]+$' and length(value::text) <= 17
+    then value::text::bigint between -9007199254740991 and 9007199254740991 and value::text::bigint <> 0 else false end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_time_zone(value jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select jsonb_typeof(value) = 'string' and exists (
+    select from pg_timezone_names as z where z.name = value #>> '{}' and z.name !~ '^(posix|right)/|^(Factory|localtime|posixrules)$')
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_unit(value text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return value ~ '^[a-z][a-z0-9_]*$' and length(value) <= 32;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_unstarted(w preauth.budget_window, budget preauth.budget, made bigint[], slot_ids bigint[], reserved bigint[])
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select coalesce(w.window_id = any (made), false) and w.reserved = 0 and coalesce(reserved[array_position(slot_ids, w.window_id)], 0) = 0 and (budget.window_policy ->> 'kind' = 'fixed' or budget.rollover is not null)
+    and w.settled = coalesce((
+      select (u.amounts ->> budget.unit)::bigint from preauth.usage_event as u
+      where u.window_id = w.window_id and u.kind = 'adjustment' and u.actor = 'rollover'), 0)
+    and not exists (select from preauth.usage_event as u where u.window_id = w.window_id and u.kind = 'limit_changed')
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_untold(route preauth._route, amounts jsonb, problems jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select exists (
+    select from unnest(route.units, route.hard) as u (unit, hard)
+    where u.unit <> 'open_holds' and preauth._amount_of(amounts, u.unit) is null
+      and (u.hard or coalesce(problems ? u.unit, false) and not preauth._counts_only(route.path)))
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_within(account_id text, within text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select within is null
+    or exists (select from preauth.account as a where a.account_id = _is_within.account_id and within = any (a.path))
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._keep_routes(account_ids text[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  insert into preauth.route as r
+  select w.* from preauth._work_out_routes(account_ids, at) as w
+  order by w.account_id
+  on conflict (account_id) do update
+    set version = excluded.version, valid_from = excluded.valid_from, valid_until = excluded.valid_until, path = excluded.path,
+      suspended = excluded.suspended, window_ids = excluded.window_ids, units = excluded.units, hard = excluded.hard, models = excluded.models,
+      budgets = excluded.budgets, expiries = excluded.expiries;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._kept_routes(account_ids text[], at timestamp with time zone)
+ RETURNS preauth._route[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return array(
+    select r.route
+    from unnest(account_ids) with ordinality as k (account_id, place)
+    left join lateral (
+      select row(x.account_id, x.path, x.suspended, x.window_ids, x.units, x.hard, x.models, x.budgets, x.expiries)::preauth._route as route
+      from preauth.route as x
+      where x.account_id = k.account_id and x.valid_from <= at and x.valid_until > at
+        and x.version = (select c.version from preauth.configuration as c)
+      offset 0  -- one look-up by key for each account, however few rows the planner has seen
+    ) as r on true
+    order by k.place);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._key_errors(name text, role text, key_hash bytea, account_id text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0), '[]')
+  from (values
+    ('name', case when not coalesce(preauth._is_line(to_jsonb(name), 128), false) then 'must be 1 to 128 characters, none of them a control character' end),
+    ('role', case when not coalesce(role in ('spend', 'audit', 'admin'), false) then 'must be spend, audit or admin' end),
+    ('key_hash', case when octet_length(key_hash) is distinct from 32 then 'must be a SHA-256' end),
+    ('account_id', case when account_id is not null and role <> 'spend' then 'is only for a spend key'
+      when account_id is not null then preauth._value_error('id', to_jsonb(account_id)) end)
+  ) as c (field, message)
+  where c.message is not null
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._key_json(key preauth.api_key)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return jsonb_build_object('key_id', key.key_id, 'name', key.name, 'role', key.role, 'account_id', key.account_id,
+    'created_at', preauth._time(key.created_at), 'revoked_at', preauth._time(key.revoked_at));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._kin(scope text, budget preauth.budget)
+ RETURNS TABLE(budget_id bigint)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select k.budget_id from preauth.budget as k
+  where k.name = budget.name and (k.account_id = scope or k.plan_id is not null) and preauth._counts_alike(k, budget)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._kindred_windows(account_id text, plan_ids text[], names text[], window_key text, at timestamp with time zone)
+ RETURNS TABLE(window_id bigint)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select c.window_id
+  from (
+    select live.name
+    from preauth._owners_of(array[account_id], plan_ids) as o
+    join preauth.budget as live on live.owner = o.owner and live.retired_at is null
+    union
+    select unnest(names)
+  ) as n
+  join preauth.budget as kin on kin.name = n.name and (kin.account_id = _kindred_windows.account_id or kin.plan_id is not null)
+  cross join lateral (
+    select current.window_id from preauth._current_window(_kindred_windows.account_id, kin.budget_id, at) as current
+    union
+    select w.window_id from preauth.budget_window as w
+    where w.account_id = _kindred_windows.account_id and w.budget_id = kin.budget_id and w.window_key = _kindred_windows.window_key
+    union
+    select spanning.window_id from preauth.account as a
+    cross join lateral preauth._current_window(_kindred_windows.account_id, kin.budget_id, a.plan_changes_at) as spanning
+    where a.account_id = _kindred_windows.account_id and a.plan_changes_at <= at
+  ) as c
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._known(asks preauth._ask[])
+ RETURNS integer[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return array(
+    select a.n from unnest(asks) as a
+    cross join lateral (
+      select from preauth.reservation as x where x.request_id = a.request_id and x.account_id = a.account_id offset 0
+    ) as r);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._known_fields(call text)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case call
+    when 'reserve' then array['request_id', 'account_id', 'amounts', 'max_usage', 'model', 'session_id', 'ttl_seconds', 'labels', 'alternatives', 'dry_run']
+    when 'charge' then array['request_id', 'account_id', 'amounts', 'max_usage', 'usage', 'model', 'session_id', 'labels', 'record']
+    when 'settle' then array['request_id', 'account_id', 'amounts', 'usage', 'provider_request_id', 'outcome']
+    else preauth._plain_fields(call)
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._labels_errors(path text, value jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if jsonb_typeof(value) <> 'object' then
+    return preauth._error(path, 'must be an object {label: text}');
+  end if;
+  if (select count(*) from jsonb_object_keys(value)) > 16 then
+    return preauth._error(path, 'must have at most 16 labels');
+  end if;
+  return (
+    select jsonb_agg(e.error order by e.error ->> 'path')
+    from jsonb_each(value) as l (name, label)
+    cross join lateral (
+      select case
+        when not preauth._is_name(l.name, 32) then preauth._error(path || '.' || l.name, 'is no label name: 1 to 32 characters, a-z first, then a-z 0-9 _ . -')
+        when not preauth._is_line(l.label, 128) then preauth._error(path || '.' || l.name, 'must be a string of 1 to 128 characters, none of them a control character')
+      end -> 0
+    ) as e (error)
+    where e.error is not null
+  );
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lapsed(window_id bigint, at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select coalesce(sum(h.amount), 0)::bigint from preauth.hold_line as h where h.window_id = _lapsed.window_id and h.lapses_at <= at
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lapses(slots preauth._slot[], lines preauth._line[], expiries timestamp with time zone[], at timestamp with time zone, most integer)
+ RETURNS preauth._lapse[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return array(
+    with step as (
+      select s.ordinality as place, l.lapses_at, l.amount, l.is_lease
+      from unnest(slots) with ordinality as s
+      cross join lateral preauth._window_lapses(s.window_id, most) as l
+      union all
+      select n.slot, l.lapses_at, n.amount, l.is_lease
+      from unnest(lines) as n
+      cross join lateral preauth._line_lapse(slots[n.slot], expiries[n.n], at) as l
+      where l.lapses_at is not null
+    ), summed as (
+      select t.place, t.lapses_at, sum(sum(t.amount)) over steps as freed,
+        sum(count(*) filter (where t.is_lease)) over steps as leases, count(*) filter (where t.is_lease) as here
+      from step as t
+      group by t.place, t.lapses_at
+      window steps as (partition by t.place order by t.lapses_at)
+    )
+    select row(s.place, s.lapses_at, s.freed, s.leases >= most)::preauth._lapse
+    from summed as s
+    where s.leases - s.here < most
+    order by s.place, s.lapses_at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._last_option(body jsonb)
+ RETURNS integer
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when body ? 'alternatives' then jsonb_array_length(body -> 'alternatives') else 0 end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._left_over(limit_amount bigint, raised bigint, taken bigint, rollover jsonb)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when taken > limit_amount and (rollover ->> 'overspend')::boolean then limit_amount - taken
+    else least(greatest(limit_amount - raised - taken, 0), (rollover ->> 'max')::bigint)
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lifecycle_batch(call text, items jsonb, actors text[], within text[])
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  asks preauth._ask[] := preauth._asks(call, items, actors, within);
+  answers preauth._answer[] := array_fill(null::preauth._answer, array[cardinality(asks)]);
+  located record;
+  locked record;
+  done preauth._answer[];
+begin
+  located := preauth._located(asks);
+  locked := preauth._lock_reservations(located.asks);
+  done := located.refused || locked.refused || preauth._lifecycle_rounds(call, locked.asks, locked.held, locked.at);
+  for k in 1 .. cardinality(done) loop
+    answers[done[k].n] := done[k];
+  end loop;
+  return answers;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lifecycle_refusal(ask preauth._ask, code text, more text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when code in ('malformed', 'forbidden') then preauth._refusal(ask, code)
+    when ask.body ? 'priced' and code in ('price_missing', 'dimension_unpriced', 'amount_out_of_range') and preauth._settle_problem(ask, more) is not null
+      then preauth._refusal(ask, code, preauth._settle_problem(ask, more)::text)
+    else preauth._problem(code,
+      case code
+        when 'reservation_unknown' then format('No reservation %s is known.', ask.request_id)
+        when 'account_id_required' then format('Several accounts have a reservation %s: say which account_id.', ask.request_id)
+        when 'not_authorized' then format('Reservation %s was denied: it holds nothing.', ask.request_id)
+        when 'already_settled' then format('Reservation %s is settled.', ask.request_id)
+        when 'already_released' then format('Reservation %s was released.', ask.request_id)
+        when 'hold_lapsed' then format('The time of reservation %s has passed.', ask.request_id)
+        when 'settlement_conflict' then case ask.body ->> 'action'
+          when 'accept_overage' then format('Reservation %s has no refused overage to accept.', ask.request_id)
+          else format('Reservation %s was settled with other usage; nothing was changed.', ask.request_id) end
+        when 'settlement_exceeds_hold' then format('The usage of reservation %s exceeds its hold, which stays until a person resolves it.', ask.request_id)
+        when 'amount_out_of_range' then format('A budget window of reservation %s would pass %s.', ask.request_id, preauth._most_counted())
+        when 'amount_missing' then format('Reservation %s holds %s, and the usage does not say how many.', ask.request_id, more)
+      end,
+      jsonb_strip_nulls(jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id, 'unit', more)))
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lifecycle_round(call text, asks preauth._ask[], held preauth.reservation[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  case call
+    when 'settle' then return preauth._settle_round(asks, held, at);
+    when 'release' then return preauth._release_round(asks, held, at);
+    when 'extend' then return preauth._extend_round(asks, held, at);
+    when 'cancel' then return preauth._cancel_round(asks, held, at);
+    else return preauth._resolve_round(asks, at);
+  end case;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lifecycle_rounds(call text, asks preauth._ask[], held preauth.reservation[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  answers preauth._answer[] := array[]::preauth._answer[];
+  turn preauth._ask[];
+begin
+  if not (preauth._has_twin(asks) or cardinality(asks) > 1 and (call = 'resolve' or preauth._is_charge_due(held, at))) then
+    return preauth._lifecycle_round(call, asks, held, at);
+  end if;
+  perform preauth._lock_windows(array(select distinct h.window_id from unnest(preauth._holdings(asks)) as h));
+  while cardinality(asks) > 0 loop
+    turn := array(select distinct on (a.request_id, a.account_id) a from unnest(asks) as a order by a.request_id, a.account_id, a.n);
+    turn := array(select t from unnest(turn) as t order by t.n);
+    answers := answers || preauth._lifecycle_round(call, turn, preauth._held(turn), at);
+    asks := array(select a from unnest(asks) as a where a.n not in (select t.n from unnest(turn) as t) order by a.n);
+  end loop;
+  return answers;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._limit_at(w preauth.budget_window, budget preauth.budget, at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case when w.budget_id = budget.budget_id then w.limit_amount - case when w.raised_until <= at then w.raised else 0 end
+    else (select l.limit_amount from preauth._limit_with(w, budget.limit_amount, at) as l) end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._limit_at_end(w preauth.budget_window, budget preauth.budget, OUT limit_amount bigint, OUT raised bigint)
+ RETURNS record
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select l.limit_amount - case when l.raised_until <= w.ends_at then l.raised else 0 end, case when l.raised_until <= w.ends_at then 0 else l.raised end
+  from (
+    select w.limit_amount, w.raised, w.raised_until where w.budget_id = budget.budget_id
+    union all
+    select n.* from preauth.account as a
+    cross join lateral preauth._limit_with(w, budget.limit_amount, a.plan_changes_at) as n
+    where a.account_id = w.account_id and w.budget_id <> budget.budget_id
+  ) as l
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._limit_with(w preauth.budget_window, budget_limit bigint, at timestamp with time zone, OUT limit_amount bigint, OUT raised bigint, OUT raised_until timestamp with time zone)
+ RETURNS record
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select p.plain_limit + r.raised, r.raised, r.raised_until
+  from preauth.budget as b
+  cross join lateral (select case when budget_limit is not null then least(budget_limit + w.rolled_over, 9007199254740991) end) as p (plain_limit)
+  cross join lateral preauth._raise_of(w.account_id, b.name, b.unit, p.plain_limit, w.ends_at, at) as r
+  where b.budget_id = w.budget_id
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._line_lapse(slot preauth._slot, expires_at timestamp with time zone, at timestamp with time zone, OUT lapses_at timestamp with time zone, OUT is_lease boolean)
+ RETURNS record
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select
+    case
+      when expires_at is null then (select preauth._ages_at(at, w.slice_length, w.slice_count) from preauth.budget_window as w where w.window_id = slot.window_id)
+      when slot.on_expiry = 'release' then expires_at
+    end,
+    expires_at is not null
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._line_states_allowed(reservation_state text)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case reservation_state
+    when 'denied' then array[]::text[]
+    when 'settled' then array['lapsed', 'settled']
+    when 'released' then array['lapsed', 'released']
+    when 'lapsed' then array['lapsed']
+    else array['held', 'lapsed']
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._locate(ask preauth._ask, OUT account_id text, OUT problem text)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  candidates text[] := array(select r.account_id from preauth.reservation as r
+                             where r.request_id = ask.request_id and preauth._is_within(r.account_id, ask.within) limit 2);
+begin
+  account_id := candidates[1];
+  problem := case cardinality(candidates) when 0 then 'reservation_unknown' when 2 then 'account_id_required' end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._located(INOUT asks preauth._ask[], OUT refused preauth._answer[])
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  wanted preauth._ask[] := asks;
+  found record;
+  was_left_out boolean := false;
+begin
+  asks := '{}';
+  refused := '{}';
+  for n in 1 .. cardinality(wanted) loop
+    if wanted[n].errors is not null then
+      refused := refused || preauth._problem_answer(n, preauth._lifecycle_refusal(wanted[n], 'malformed'));
+    elsif wanted[n].account_id is null then
+      found := preauth._locate(wanted[n]);
+      was_left_out := true;
+      if found.problem is not null then
+        refused := refused || preauth._problem_answer(n, preauth._lifecycle_refusal(wanted[n], found.problem));
+      else
+        asks := asks || preauth._of_account(wanted[n], found.account_id);
+      end if;
+    elsif wanted[n].within is null or wanted[n].within = wanted[n].account_id or preauth._is_within(wanted[n].account_id, wanted[n].within) then
+      asks := asks || wanted[n];
+    else
+      refused := refused || preauth._problem_answer(n, preauth._lifecycle_refusal(wanted[n], 'forbidden'));
+    end if;
+  end loop;
+  if was_left_out and cardinality(asks) > 1 then
+    asks := preauth._with_twins(asks);
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lock_configuration()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  perform from preauth.configuration for no key update;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lock_leases(request_id text, account_id text, at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  perform from preauth.hold_line as l
+  where l.request_id = _lock_leases.request_id and l.account_id = _lock_leases.account_id and l.lapses_at > at
+  order by l.position
+  for no key update;
+  return not exists (
+    select from preauth.hold_line as l
+    where l.request_id = _lock_leases.request_id and l.account_id = _lock_leases.account_id and (l.state = 'lapsed' or l.lapses_at <= at));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lock_plan_windows(plan_id text, budgets jsonb, apply text, gained bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  perform preauth._lock_windows(gained || array(
+    select w.window_id
+    from jsonb_array_elements(budgets) as n (budget)
+    join preauth.budget as b
+      on b.plan_id = _lock_plan_windows.plan_id and b.name = n.budget ->> 'name'
+    join preauth.budget_window as w on w.budget_id = b.budget_id and w.ends_at > preauth._now()
+    where apply = 'now' and (w.limit_amount, w.raised, w.raised_until) is distinct from
+        (select (l.limit_amount, l.raised, l.raised_until) from preauth._limit_with(w, (n.budget ->> 'limit_amount')::bigint, preauth._now()) as l)
+      or w.overdraft_amount is distinct from
+        case when n.budget ->> 'enforcement' is distinct from 'observe' then coalesce((n.budget ->> 'overdraft_amount')::bigint, 0) end
+      or b.thresholds <> preauth._thresholds(n.budget)));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lock_reservations(INOUT asks preauth._ask[], OUT held preauth.reservation[], OUT at timestamp with time zone, OUT refused preauth._answer[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  wanted preauth._ask[] := asks;
+  found preauth.reservation[];
+begin
+  perform from (select distinct a.request_id, a.account_id from unnest(wanted) as a order by a.request_id, a.account_id) as k
+  cross join lateral (
+    select from preauth.reservation as x where x.request_id = k.request_id and x.account_id = k.account_id
+    offset 0  -- one look-up by key for each, in their order
+    for no key update
+  ) as locked;
+  at := preauth._now();
+  found := preauth._held(wanted);
+  asks := '{}';
+  held := '{}';
+  refused := '{}';
+  for k in 1 .. cardinality(wanted) loop
+    if found[k].request_id is null then
+      refused := refused || preauth._problem_answer(wanted[k].n, preauth._lifecycle_refusal(wanted[k], 'reservation_unknown'));
+    else
+      asks := asks || wanted[k];
+      held := held || found[k];
+    end if;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lock_slots(routes preauth._route[], OUT slots preauth._slot[], OUT slot_ids bigint[], OUT reserved bigint[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  window_ids bigint[] := array[]::bigint[];
+  budgets text[] := array[]::text[];
+  units text[] := array[]::text[];
+  expiries text[] := array[]::text[];
+  locked preauth.budget_window[];
+  w preauth.budget_window;
+  place integer;
+  rolls boolean := false;
+begin
+  for k in 1 .. cardinality(routes) loop
+    window_ids := window_ids || routes[k].window_ids;
+    budgets := budgets || routes[k].budgets;
+    units := units || routes[k].units;
+    expiries := expiries || routes[k].expiries;
+  end loop;
+  locked := preauth._locked_windows(window_ids);
+  slots := array[]::preauth._slot[];
+  slot_ids := array[]::bigint[];
+  reserved := array[]::bigint[];
+  for k in 1 .. cardinality(locked) loop
+    w := locked[k];
+    place := array_position(window_ids, w.window_id);
+    slot_ids[k] := w.window_id;
+    reserved[k] := w.reserved;
+    slots[k] := row(w.window_id, w.account_id, budgets[place], units[place], w.window_key, w.limit_amount, preauth._capacity(w.limit_amount, w.overdraft_amount), null,
+      w.settled, w.starts_at, w.ends_at, expiries[place], w.slice_length * w.slice_count)::preauth._slot;
+    rolls := rolls or w.slice_length is not null;
+  end loop;
+  if rolls and preauth._age(slot_ids, preauth._now()) then
+    slots := preauth._as_aged(slots, slot_ids);
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lock_tallies(window_ids bigint[], at timestamp with time zone)
+ RETURNS preauth._tally[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  tallies preauth._tally[];
+  unseen integer;
+  rolls boolean;
+begin
+  select array_agg(row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, w.settled, w.reserved, 0, 0,
+    case when w.slice_length is null then w.alert_at else -preauth._most_counted() * 4 end, case when b.on_expiry <> 'release' then 0 end)::preauth._tally),
+    count(*) filter (where b.budget_id is null), bool_or(w.slice_length is not null)
+  into tallies, unseen, rolls
+  from (
+    select x.* from preauth.budget_window as x
+    where x.window_id = any (window_ids)
+    order by x.depth desc, x.account_id, x.window_id
+    for no key update
+  ) as w
+  left join preauth.budget as b on b.budget_id = w.budget_id;
+  if unseen > 0 then
+    return preauth._lock_tallies(window_ids, at);
+  end if;
+  if rolls and preauth._age(window_ids, at) then
+    for k in 1 .. cardinality(tallies) loop
+      tallies[k].settled := (select w.settled from preauth.budget_window as w where w.window_id = tallies[k].window_id);
+    end loop;
+  end if;
+  return tallies;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lock_windows(window_ids bigint[])
+ RETURNS SETOF preauth.budget_window
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  w preauth.budget_window;
+begin
+  for w in
+    select x.* from preauth.budget_window as x
+    where x.window_id = any (window_ids)
+    order by x.depth desc, x.account_id, x.window_id
+    for no key update
+  loop
+    w.settled := preauth._settled_at(w, preauth._now());
+    return next w;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._locked_windows(window_ids bigint[])
+ RETURNS preauth.budget_window[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return array(
+    select w from preauth.budget_window as w
+    where w.window_id = any (window_ids)
+    order by w.depth desc, w.account_id, w.window_id
+    for no key update);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._log_change(actor text, subject text, subject_id text, before jsonb, after jsonb, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if before is distinct from after then
+    insert into preauth.change_log (changed_at, actor, subject, subject_id, before, after, reason)
+    values (preauth._now(), coalesce(actor, preauth._caller()), subject, subject_id, before, after, reason);
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._make_room(slots preauth._slot[], slot_ids bigint[], INOUT reserved bigint[], INOUT looked_back bigint[], places integer[], wanted bigint[], enforced boolean, at timestamp with time zone, OUT short integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  freed bigint;
+begin
+  short := preauth._first_shortage(slots, reserved, places, wanted, enforced);
+  while short is not null and slot_ids[places[short]] <> all (looked_back) and wanted[short] + least(slots[places[short]].settled, 0) <= slots[places[short]].capacity loop
+    freed := preauth._give_back(slot_ids[places[short]], at);
+    if freed is null then
+      looked_back := looked_back || slot_ids[places[short]];
+    end if;
+    reserved[places[short]] := reserved[places[short]] - coalesce(freed, 0);
+    short := preauth._first_shortage(slots, reserved, places, wanted, enforced);
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._make_routes(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], account_ids text[], models text[], route_of integer[], at timestamp with time zone, OUT routes preauth._route[], OUT made bigint[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  unopened_ids text[];
+  unopened_models text[];
+begin
+  made := array[]::bigint[];
+  for round in 1 .. 8 loop
+    routes := preauth._for_models(preauth._fresh_routes(account_ids, at), models);
+    select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, quotes, quote_of, routes, route_of) as u;
+    if unopened_ids is null then
+      return;
+    end if;
+    made := made || preauth._open_windows(unopened_ids, unopened_models, at);
+    at := preauth._now();
+  end loop;
+  perform preauth._raise('PA002', 'a budget window cannot be made', to_jsonb(unopened_ids));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamp with time zone)
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  overspent bigint[];
+  made_ids bigint[];
+begin
+  with made as (
+    insert into preauth.budget_window
+      (account_id, budget_id, ordinal, depth, window_key, starts_at, ends_at, time_zone,
+       initial_limit_amount, limit_amount, overdraft_amount, settled, rolled_over, raised, raised_until, slice_length, slice_count, alert_at)
+    select m.scope, m.counter_id,
+      1 + coalesce((select max(p.ordinal) from preauth.budget_window as p where p.account_id = m.scope and p.budget_id = m.counter_id), 0),
+      m.depth, bounds.window_key, bounds.starts_at, bounds.ends_at, m.zone,
+      o.limit_amount, o.limit_amount, preauth._overdraft(budgets[m.place]), o.settled, o.rolled_over, o.raised, o.raised_until,
+      preauth._slice_length(budgets[m.place].window_policy), (budgets[m.place].window_policy ->> 'slices')::integer,
+      preauth._alert_level(o.limit_amount, (select c.thresholds[1] from preauth.budget as c where c.budget_id = m.counter_id))
+    from unnest(depths, scopes, zones, counter_ids) with ordinality as m (depth, scope, zone, counter_id, place)
+    cross join lateral preauth._next_window(m.scope, budgets[m.place], m.zone, at) as bounds
+    cross join lateral preauth._opening(m.scope, budgets[m.place], m.zone, bounds.starts_at, bounds.ends_at, at) as o
+    where not exists (select from preauth._current_window(m.scope, m.counter_id, at))
+    order by m.place
+    on conflict do nothing
+    returning *
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select w.account_id, 'rollover:' || w.window_id, 'adjustment', w.window_id, jsonb_build_object(b.unit, w.settled), at, 'rollover',
+      'spent above the limit of the window before'
+    from made as w
+    join preauth.budget as b on b.budget_id = w.budget_id
+    where w.settled <> 0
+    returning window_id
+  )
+  select (select array_agg(n.window_id) from noted as n), (select array_agg(m.window_id) from made as m) into overspent, made_ids;
+  perform preauth._raise_alerts(overspent, at);
+  return made_ids;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._malformed(errors jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return preauth._problem('malformed', 'See errors: each names a field and what is wrong with it.', jsonb_build_object('errors', errors));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._mark_exceeding(ask preauth._ask, at timestamp with time zone)
+ RETURNS preauth._answer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  update preauth.hold_line as l set lapses_at = null
+  where l.request_id = ask.request_id and l.account_id = ask.account_id and l.lapses_at > at;
+  update preauth.reservation as r set state = 'overage_review', closure = jsonb_strip_nulls(jsonb_build_object(
+    'amounts', ask.body -> 'amounts', 'usage', ask.body -> 'usage', 'priced', ask.body -> 'priced'))
+  where r.request_id = ask.request_id and r.account_id = ask.account_id;
+  return preauth._refuse_settlement(ask, 'settlement_exceeds_hold', null, at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._mark_unknown(ask preauth._ask, at timestamp with time zone)
+ RETURNS preauth._answer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  r preauth.reservation;
+begin
+  if not preauth._lock_leases(ask.request_id, ask.account_id, at) and not exists (
+    select from preauth.hold_line as l where l.request_id = ask.request_id and l.account_id = ask.account_id and l.state = 'held' and l.lapses_at is null)
+  then
+    return preauth._problem_answer(ask.n, preauth._lifecycle_refusal(ask, 'hold_lapsed'));
+  end if;
+  update preauth.hold_line as l set lapses_at = null
+  where l.request_id = ask.request_id and l.account_id = ask.account_id and l.lapses_at > at;
+  update preauth.reservation as x set state = 'unknown'
+  where x.request_id = ask.request_id and x.account_id = ask.account_id
+  returning x.* into r;
+  perform preauth._note(ask, 'unknown', jsonb_strip_nulls(jsonb_build_object('provider_request_id', ask.body -> 'provider_request_id')), at);
+  return row(ask.n, 200, null, preauth._unknown_body(r)::json, null)::preauth._answer;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._may_archive(r preauth.reservation, before timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select r.state = 'denied' or exists (
+    select from preauth.usage_event as u
+    where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null and u.occurred_at < before
+      and not exists (
+        select from preauth.hold_line as l
+        join preauth.budget_window as w on w.window_id = l.window_id and w.slice_length is not null
+        join preauth.window_slice as s on s.window_id = w.window_id and s.ages_at = preauth._ages_at(u.occurred_at, w.slice_length, w.slice_count)
+        where l.request_id = r.request_id and l.account_id = r.account_id))
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._may_close(state text, next_state text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return state = 'held' or (state in ('released', 'lapsed') and next_state = 'settled');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._may_turn(route preauth._route)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select exists (select from preauth.account as a where a.account_id = any (route.path) and a.plan_changes_at is not null)
+    or exists (select from preauth.limit_raise as r where r.account_id = any (route.path))
+    or exists (
+      select from preauth.budget_window as w join preauth.budget as b on b.budget_id = w.budget_id
+      where w.window_id = any (route.window_ids) and b.rollover is not null)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._missing_unit(route preauth._route, wanted bigint[])
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  for k in 1 .. cardinality(wanted) loop
+    if wanted[k] is null and route.hard[k] and route.units[k] <> 'open_holds' then
+      return route.units[k];
+    end if;
+  end loop;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._model_name_error(model jsonb, variant text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when model is null or model = 'null' then 'is required'
+    when preauth._value_error('id', model) is not null then preauth._value_error('id', model)
+    when preauth._variant_of(model #>> '{}') is not null then format('must not end in :%s: say that as variant', preauth._variant_of(model #>> '{}'))
+    when not preauth._is_id(preauth._price_table_name(model #>> '{}', variant)) then 'is too long: with its variant it may have 128 characters'
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._most_counted()
+ RETURNS bigint
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return 2000000000000000000;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._most_output(dimension text, counts jsonb, is_ceiling boolean, unit text, is_told boolean, tariffs preauth._tariff[], room bigint, wanted bigint)
+ RETURNS numeric
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  tariff preauth._tariff;
+  rate numeric;
+  rest numeric;
+begin
+  if unit = 'tokens' and not is_told then
+    return room - preauth._token_count(counts - dimension);
+  end if;
+  select t.* into tariff from unnest(tariffs) as t where t.unit = _most_output.unit and not is_told;
+  if tariff.unit is not null then
+    rate := preauth._rate_of(tariff, dimension, preauth._tier_of(tariff, counts), is_ceiling);
+    rest := room * tariff.scale - preauth._exact(tariff, counts - dimension, preauth._tier_of(tariff, counts), is_ceiling);
+    if rate > 0 then
+      return floor(div(rest, rate)) - case when rest < 0 then 1 else 0 end;
+    end if;
+    return case when rest >= 0 then 9007199254740991 else -1 end;
+  end if;
+  return case when wanted <= room then 9007199254740991 else -1 end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._move(closed preauth._closed[], tallies preauth._tally[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  update preauth.hold_line as l
+  set state = c.state, settled_amount = c.settled_amount, lapses_at = null
+  from unnest(closed) as c
+  cross join lateral (
+    select x.ctid from preauth.hold_line as x
+    where x.request_id = c.request_id and x.account_id = c.account_id and x.position = c.position
+    offset 0  -- one look-up by key for each, however few rows the planner has seen
+  ) as place
+  where l.ctid = place.ctid;
+  update preauth.budget_window as w
+  set reserved = w.reserved - t.freed, settled = w.settled + t.spent
+  from unnest(tallies) as t
+  where w.window_id = any (array(select k.window_id from unnest(tallies) as k)) and w.window_id = t.window_id and (t.freed <> 0 or t.spent <> 0);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._move_account(account_id text, parent_id text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  above text[] := coalesce((select p.path from preauth.account as p where p.account_id = _move_account.parent_id), '{}');
+begin
+  update preauth.account as a
+  set path = a.path[1:array_position(a.path, _move_account.account_id)] || above,
+    parent_id = case when a.account_id = _move_account.account_id then _move_account.parent_id else a.parent_id end
+  where a.path @> array[_move_account.account_id];
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._next_capacity(w preauth.budget_window, budget preauth.budget)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when budget.rollover is null and w.raised = 0
+    then preauth._capacity(budget.limit_amount, preauth._overdraft(budget))
+    else preauth._carried_capacity(w, budget) end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._next_window(scope text, budget preauth.budget, zone text, at timestamp with time zone, OUT window_key text, OUT starts_at timestamp with time zone, OUT ends_at timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  policy constant jsonb := budget.window_policy;
+  kin constant bigint[] := array(select k.budget_id from preauth._kin(scope, budget) as k);
+  anchor date := case when policy ->> 'kind' = 'cycle' then preauth._cycle_anchor(scope, zone) end;
+  previous preauth.budget_window := preauth._window_before(scope, budget, at);
+  following timestamptz;
+  recent timestamptz;
+begin
+  select b.* into window_key, starts_at, ends_at from preauth._window_bounds(policy, anchor, zone, at) as b;
+  if isfinite(starts_at) then
+    recent := starts_at - 3 * (ends_at - starts_at) - interval '3 days';
+  end if;
+  -- the zone has changed: what has been the period so far keeps its end, and no period is given a second allowance
+  while exists (
+    select from preauth.budget_window as w
+    where w.account_id = scope and w.budget_id = any (kin) and w.starts_at between recent and at
+      and w.window_key = _next_window.window_key)
+  loop
+    select b.window_key, b.ends_at into window_key, ends_at from preauth._window_bounds(policy, anchor, zone, ends_at) as b;
+  end loop;
+  starts_at := greatest(starts_at, previous.ends_at);
+  -- only where the clock was set back is there a window that follows
+  select min(w.starts_at) into following from preauth.budget_window as w
+  where w.account_id = scope and w.budget_id = any (kin) and w.starts_at > at;
+  ends_at := least(ends_at, following);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._no_budget_applies(account_id text, name text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case when exists (select from preauth.account as a where a.account_id = _no_budget_applies.account_id)
+    then preauth._problem('budget_unknown', format('No budget %s applies to account %s.', name, account_id))
+    else preauth._problem('account_unknown', format('Account %s is not known.', account_id)) end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._no_window_to_correct(account_id text, body jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when body ->> 'window' is null
+    then preauth._problem('budget_unknown', format('No budget %s applies to account %s.', body ->> 'budget', account_id))
+    else preauth._problem('window_unknown', format('Budget %s of account %s has no window %s.', body ->> 'budget', account_id, body ->> 'window')) end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._note(ask preauth._ask, event text, detail jsonb, at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  insert into preauth.reservation_event (request_id, account_id, event, occurred_at, actor, detail)
+  values (ask.request_id, ask.account_id, event, at, ask.actor, detail);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._note_spend(tallies preauth._tally[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  perform preauth._add_to_slices(array(select t.window_id from unnest(tallies) as t), array(select t.spent from unnest(tallies) as t), at);
+  perform preauth._raise_alerts(array(
+    select w.window_id from unnest(tallies) as t
+    join preauth.budget_window as w on w.window_id = t.window_id
+    where t.spent > 0 and w.settled >= w.alert_at), at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._now()
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return pg_catalog.clock_timestamp();
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._numbered(ask preauth._ask, n integer)
+ RETURNS preauth._ask
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return row(n, ask.call, ask.request_id, ask.account_id, ask.body, ask.actor, ask.within, ask.dry_run, ask.twin, ask.errors)::preauth._ask;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._numerators_of(tiers jsonb, unit text, scale numeric)
+ RETURNS TABLE(tier bigint, dimension text, rate numeric, bound numeric)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  with figures as (
+    select t.place, r.dimension, preauth._dimension_side(r.dimension) as side,
+      (r.rate ->> preauth._rate_field(unit))::numeric * case when unit = 'usd_nano' then 1000 else 1 end * div(scale, (r.rate ->> 'per')::numeric) as rate
+    from jsonb_array_elements(tiers) with ordinality as t (tier, place)
+    cross join lateral jsonb_each(t.tier -> 'rates') as r (dimension, rate)
+  ), bounds as (
+    select f.place, f.dimension, f.side, f.rate, max(f.rate) over (partition by f.dimension order by f.place) as bound from figures as f
+  )
+  select b.place, b.dimension, b.rate, b.bound from bounds as b
+  union all
+  select b.place, 'prompt_tokens', null, max(b.bound) from bounds as b where b.side = 'input' group by b.place
+  union all
+  select b.place, 'completion_tokens', null, max(b.bound) from bounds as b where b.dimension in ('output_tokens', 'reasoning_tokens') group by b.place
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._of_account(ask preauth._ask, account_id text)
+ RETURNS preauth._ask
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return row(ask.n, ask.call, ask.request_id, account_id, ask.body, ask.actor, ask.within, ask.dry_run, ask.twin, ask.errors)::preauth._ask;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._only_tariff(tariffs preauth._tariff[], model text)
+ RETURNS preauth._tariff
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  found_one preauth._tariff;
+begin
+  for t in 1 .. cardinality(tariffs) loop
+    if tariffs[t].name = model then
+      if found_one.name is not null then
+        return null;
+      end if;
+      found_one := tariffs[t];
+    end if;
+  end loop;
+  return found_one;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._open_accounts(account_ids text[], at timestamp with time zone)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  opened text[];
+  default_plan text := nullif(current_setting('preauth.default_plan', true), '');
+  default_parent text := nullif(current_setting('preauth.default_parent', true), '');
+begin
+  if default_plan is null then
+    return array[]::text[];
+  end if;
+  with made as (
+    insert into preauth.account (account_id, parent_id, plan_id, path, time_zone, status, created_at)
+    select n.account_id, p.account_id, default_plan, n.account_id || coalesce(p.path, '{}'), coalesce(p.time_zone, 'UTC'), 'active', at
+    from unnest(account_ids) as n (account_id)
+    join preauth.plan as d on d.plan_id = default_plan
+    left join preauth.account as p on p.account_id = default_parent
+    where not exists (select from preauth.account as known where known.account_id = n.account_id)
+    order by n.account_id
+    on conflict do nothing
+    returning account_id
+  )
+  select array_agg(m.account_id) into opened from made as m;
+  return coalesce(opened, array[]::text[]);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._open_aliases(body jsonb, name text, unit text, effective_from timestamp with time zone, actor text)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  insert into preauth.price_table (name, model, variant, unit, effective_from, alias_of, source, published_at, published_by)
+  select distinct preauth._price_table_name(a.alias, body ->> 'variant'), a.alias, body ->> 'variant', unit, effective_from, name, body ->> 'source',
+    preauth._now(), coalesce(actor, preauth._caller())
+  from jsonb_array_elements_text(nullif(body -> 'aliases', 'null')) as a (alias)
+  where (preauth._price_table_at(preauth._price_table_name(a.alias, body ->> 'variant'), unit, effective_from)).alias_of is distinct from name
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._open_verdict(r preauth.reservation, at timestamp with time zone)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case preauth._state_at(r, at)
+    when 'denied' then 'not_authorized'
+    when 'settled' then 'already_settled'
+    when 'released' then 'already_released'
+    when 'lapsed' then 'hold_lapsed'
+    when 'overage_review' then 'settlement_exceeds_hold'
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._open_windows(account_ids text[], models text[], at timestamp with time zone)
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  locked bigint[];
+begin
+  perform from preauth.account as a
+  where a.account_id in (select m.scope from preauth._unmade(account_ids, models, at) as m)
+  order by a.account_id
+  for share;
+  locked := array(
+    select b.budget_id from preauth.budget as b
+    where b.budget_id in (select (m.budget).budget_id from preauth._unmade(account_ids, models, at) as m)
+    order by b.budget_id
+    for share);
+  return (select preauth._make_windows(
+    array_agg(m.depth order by m.depth desc, m.scope, m.counter_id), array_agg(m.scope order by m.depth desc, m.scope, m.counter_id),
+    array_agg(m.zone order by m.depth desc, m.scope, m.counter_id), array_agg(m.budget order by m.depth desc, m.scope, m.counter_id),
+    array_agg(m.counter_id order by m.depth desc, m.scope, m.counter_id), at)
+  from preauth._unmade(account_ids, models, at) as m
+  where (m.budget).budget_id = any (locked));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._opening(scope text, budget preauth.budget, zone text, starts_at timestamp with time zone, ends_at timestamp with time zone, at timestamp with time zone, OUT limit_amount bigint, OUT settled bigint, OUT rolled_over bigint, OUT raised bigint, OUT raised_until timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  carried bigint := 0;
+begin
+  if budget.rollover is not null then
+    carried := preauth._carried_over(scope, budget, zone, starts_at, at);
+  end if;
+  rolled_over := greatest(carried, 0);
+  settled := greatest(-carried, 0);
+  limit_amount := case when budget.limit_amount is not null then least(budget.limit_amount + rolled_over, 9007199254740991) end;
+  select r.raised, r.raised_until into raised, raised_until
+  from preauth._raise_of(scope, budget.name, budget.unit, limit_amount, ends_at, at) as r;
+  limit_amount := limit_amount + raised;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._option(body jsonb, option_no integer)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when option_no = 0 then body else body -> 'alternatives' -> (option_no - 1) end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._option_amounts(body jsonb, option_no integer)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when option_no = 0 or not preauth._option(body, option_no) ?| array['max_usage', 'amounts'] then body -> 'amounts'
+    else preauth._option(body, option_no) -> 'amounts'
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._option_counts(body jsonb, option_no integer)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when option_no = 0 or not preauth._option(body, option_no) ?| array['max_usage', 'amounts'] then coalesce(body -> 'max_usage', body -> 'usage')
+    else preauth._option(body, option_no) -> 'max_usage'
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._option_foreseen_at(path text[], model text, amounts jsonb, call text, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  with phase as (
+    select c.from_at, coalesce(lead(c.from_at) over (order by c.from_at), 'infinity') as until_at
+    from (select at union select a.plan_changes_at from preauth.account as a where a.account_id = any (path) and a.plan_changes_at > at) as c (from_at)
+  ), wanted as (
+    select p.from_at, p.until_at, b.scope, b.zone, b.budget, b.counter_id, preauth._amount_of(amounts, (b.budget).unit) as required
+    from phase as p
+    cross join lateral preauth._applicable_budgets(path, model, p.from_at) as b
+    where not (call = 'charge' and (b.budget).unit = 'open_holds')
+  ), refused as (
+    select p.from_at, p.until_at from phase as p left join wanted as w on w.from_at = p.from_at
+    group by p.from_at, p.until_at
+    having count(w.required) filter (where (w.budget).unit <> 'open_holds') = 0 or bool_or(w.required is null and (w.budget).enforcement = 'hard')
+  ), turn as (
+    select t.* from wanted as w
+    cross join lateral preauth._foreseen_turns(
+      w.scope, w.zone, w.budget, w.counter_id, w.required, w.from_at, w.until_at, slots, slot_ids, reserved, lapses, made) as t
+    where w.required is not null
+    union all
+    select r.from_at, 1 from refused as r
+    union all
+    select r.until_at, -1 from refused as r
+  )
+  select min(f.turns_at) from (select t.turns_at, sum(sum(t.short)) over (order by t.turns_at) as short from turn as t group by t.turns_at) as f
+  where f.short = 0 and isfinite(f.turns_at)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._option_model(body jsonb, option_no integer)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return coalesce(preauth._option(body, option_no) ->> 'model', body ->> 'model');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._option_quote(body jsonb, option_no integer, tariffs preauth._tariff[])
+ RETURNS preauth._quote
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  counts jsonb := preauth._option_counts(body, option_no);
+  model text := preauth._option_model(body, option_no);
+begin
+  return case
+    when counts is null then row(preauth._option_amounts(body, option_no), null, '{}')::preauth._quote
+    else preauth._quote(case when model is not null then tariffs else array[]::preauth._tariff[] end, model, counts, not body ? 'usage', preauth._option_amounts(body, option_no))
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._other_answer(ask preauth._ask, ruling preauth._ruling, route preauth._route, slots preauth._slot[], reserved bigint[], is_fresh boolean, at timestamp with time zone)
+ RETURNS preauth._answer
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if ruling.verdict in ('malformed', 'forbidden', 'amount_missing', 'price_missing', 'dimension_unpriced', 'dimension_unbounded', 'amount_out_of_range') then
+    return preauth._problem_answer(ask.n, preauth._refusal(ask, ruling.verdict, ruling.detail));
+  elsif is_fresh and ruling.denial is not null then
+    return preauth._fresh_denial(ask, ruling.denial, route, slots, reserved, at);
+  else
+    return preauth._recorded_answer(ask, at);
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._overage(ask preauth._ask, unit text, held bigint, spent bigint)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when ask.body ? 'priced' then greatest(spent - held, (ask.body -> 'priced' -> 'unbounded' ->> unit)::bigint, 0)
+    else greatest(spent - held, 0)
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._overdraft(budget preauth.budget)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when budget.enforcement <> 'observe' then budget.overdraft_amount end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._own_tariffs(r preauth.reservation, tariffs preauth._tariff[])
+ RETURNS preauth._tariff[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  own preauth._tariff[] := array[]::preauth._tariff[];
+begin
+  if r.price_table_ids is null then
+    return case when r.model is not null and preauth._option_counts(r.body, r.option_no) is null then preauth._tariffs(array[r.model], r.created_at) else own end;
+  end if;
+  for t in 1 .. cardinality(tariffs) loop
+    if tariffs[t].price_table_id = any (r.price_table_ids) then
+      own := own || tariffs[t];
+    end if;
+  end loop;
+  return own;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._owners_of(account_ids text[], plan_ids text[])
+ RETURNS TABLE(owner text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select 'account:' || a from unnest(account_ids) as a
+  union
+  select 'plan:' || p from unnest(plan_ids) as p where p is not null
+  union
+  select 'plan:' || p.plan_id
+  from preauth.account as a cross join lateral (values (a.plan_id), (a.next_plan_id)) as p (plan_id)
+  where a.account_id = any (account_ids) and p.plan_id is not null
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._page(items jsonb[], cursors text[], max_count integer)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return jsonb_build_object(
+    'items', coalesce(to_jsonb(items[:max_count]), '[]'),
+    'next_cursor', case when cardinality(items) > max_count then cursors[max_count] end);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._page_errors(max_count integer, cursor text, counted boolean DEFAULT false)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0), '[]')
+  from preauth._read_cursor(cursor) as r
+  cross join lateral (values
+    ('max_count', case when max_count is null or max_count not between 1 and 500 then 'must be from 1 to 500' end),
+    ('cursor', case when r.at is null or counted and r.first_key !~ '^[0-9]{0,18}$' then 'must be the next_cursor of the page before' end)
+  ) as c (field, message)
+  where c.message is not null
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._period_ends_at(scope text, zone text, budget preauth.budget, at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select b.ends_at
+  from preauth._window_bounds(budget.window_policy, case when budget.window_policy ->> 'kind' = 'cycle' then preauth._cycle_anchor(scope, zone) end, zone, at) as b
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._period_key(policy jsonb, local_start timestamp without time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case policy ->> 'period'
+    when 'hour' then to_char(local_start, 'YYYY-MM-DD"T"HH24')
+    when 'day' then to_char(local_start, 'YYYY-MM-DD')
+    -- the ISO week that holds the fourth day, so that a week that begins on a Sunday has one name too
+    when 'week' then to_char(local_start + interval '3 days', 'IYYY-"W"IW')
+    when 'month' then to_char(local_start, 'YYYY-MM')
+    when 'quarter' then to_char(local_start - year_offset, 'YYYY-"Q"Q')
+    when 'year' then to_char(local_start - year_offset, 'YYYY')
+  end
+  from (select make_interval(months => (policy ->> 'year_start_month')::integer - 1)) as o (year_offset)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._period_length(policy jsonb)
+ RETURNS interval
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case policy ->> 'period'
+    when 'hour' then interval '1 hour'
+    when 'day' then interval '1 day'
+    when 'week' then interval '7 days'
+    when 'month' then interval '1 month'
+    when 'quarter' then interval '3 months'
+    when 'year' then interval '1 year'
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._period_start(policy jsonb, local_time timestamp without time zone)
+ RETURNS timestamp without time zone
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case policy ->> 'period'
+    when 'hour' then date_trunc('hour', local_time)
+    when 'day' then date_trunc('day', local_time)
+    when 'week' then date_trunc('week', local_time - week_offset) + week_offset
+    when 'month' then date_trunc('month', local_time)
+    when 'quarter' then date_trunc('quarter', local_time - year_offset) + year_offset
+    when 'year' then date_trunc('year', local_time - year_offset) + year_offset
+  end
+  from (select
+    make_interval(days => array_position(array['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'], policy ->> 'week_start') - 1),
+    make_interval(months => (policy ->> 'year_start_month')::integer - 1)
+  ) as o (week_offset, year_offset)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._places(route preauth._route, slot_ids bigint[], call text)
+ RETURNS integer[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  places integer[] := array[]::integer[];
+begin
+  for k in 1 .. coalesce(cardinality(route.window_ids), 0) loop
+    places := places || case when call = 'charge' and route.units[k] = 'open_holds' then null else array_position(slot_ids, route.window_ids[k]) end;
+  end loop;
+  return places;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._plain_amount(tariff preauth._tariff, counts jsonb)
+ RETURNS numeric
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when tariff.plain is null or not (counts ?& tariff.required
+      or counts ?| array['output_tokens', 'completion_tokens'] and counts ?| array['input_tokens', 'prompt_tokens']
+        and tariff.required <@ array['input_tokens', 'output_tokens']) then null
+    else div(preauth._plain_total(counts, tariff.plain) + tariff.scale - 1, tariff.scale)
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._plain_fields(call text)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case call
+    when 'reserve' then array['request_id', 'account_id', 'amounts', 'max_usage', 'model', 'session_id', 'ttl_seconds']
+    when 'charge' then array['request_id', 'account_id', 'amounts', 'max_usage', 'usage', 'model', 'session_id']
+    when 'settle' then array['request_id', 'account_id', 'amounts', 'usage', 'provider_request_id']
+    when 'release' then array['request_id', 'account_id', 'reason']
+    when 'extend' then array['request_id', 'account_id', 'ttl_seconds']
+    when 'cancel' then array['request_id', 'account_id']
+    else array[]::text[]
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._plain_tokens(counts jsonb)
+ RETURNS numeric
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return coalesce((counts -> 'input_tokens')::numeric, 0) + coalesce((counts -> 'output_tokens')::numeric, 0)
+    + coalesce((counts -> 'prompt_tokens')::numeric, 0) + coalesce((counts -> 'completion_tokens')::numeric, 0)
+    + coalesce((counts -> 'cached_input_tokens')::numeric, 0) + coalesce((counts -> 'reasoning_tokens')::numeric, 0);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._plain_total(counts jsonb, rates jsonb)
+ RETURNS numeric
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when counts - array['input_tokens', 'output_tokens', 'prompt_tokens', 'completion_tokens', 'cached_input_tokens', 'reasoning_tokens'] = '{}' then
+    case when counts ? 'input_tokens' then (counts -> 'input_tokens')::numeric * (rates -> 'input_tokens')::numeric else 0 end
+    + case when counts ? 'output_tokens' then (counts -> 'output_tokens')::numeric * (rates -> 'output_tokens')::numeric else 0 end
+    + case when counts ? 'prompt_tokens' then (counts -> 'prompt_tokens')::numeric * (rates -> 'prompt_tokens')::numeric else 0 end
+    + case when counts ? 'completion_tokens' then (counts -> 'completion_tokens')::numeric * (rates -> 'completion_tokens')::numeric else 0 end
+    + case when counts ? 'cached_input_tokens' then (counts -> 'cached_input_tokens')::numeric * (rates -> 'cached_input_tokens')::numeric else 0 end
+    + case when counts ? 'reasoning_tokens' then (counts -> 'reasoning_tokens')::numeric * (rates -> 'reasoning_tokens')::numeric else 0 end
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._plan_at(account preauth.account, at timestamp with time zone)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when account.plan_changes_at <= at then account.next_plan_id else account.plan_id end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._plan_errors(plan_id text, body jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  errors jsonb;
+begin
+  if jsonb_typeof(body) is distinct from 'object' then
+    return preauth._error('', 'must be an object');
+  end if;
+  select jsonb_agg(preauth._error(f.name, 'is not a field of a plan') -> 0) into errors
+  from jsonb_object_keys(body - array['budgets', 'unpriced', 'apply', 'reason']) as f (name);
+  errors := coalesce(errors, '[]') || preauth._change_body_errors(body);
+  if body ->> 'unpriced' is not null and body -> 'unpriced' not in ('"refuse"', '"count_only"') then
+    errors := errors || preauth._error('unpriced', 'must be refuse or count_only');
+  end if;
+  if preauth._value_error('id', coalesce(to_jsonb(plan_id), 'null')) is not null then
+    errors := errors || preauth._error('plan_id', preauth._value_error('id', coalesce(to_jsonb(plan_id), 'null')));
+  end if;
+  if jsonb_typeof(body -> 'budgets') is distinct from 'array' or jsonb_array_length(body -> 'budgets') not between 1 and 32 then
+    return errors || preauth._error('budgets', 'must be an array of 1 to 32 budgets');
+  end if;
+  return errors || (
+    select coalesce(jsonb_agg(e.error), '[]')
+    from jsonb_array_elements(body -> 'budgets') with ordinality as b (budget, place)
+    cross join lateral jsonb_array_elements(preauth._budget_errors('budgets.' || b.place - 1 || '.', b.budget)
+      || case when exists (select from jsonb_array_elements(body -> 'budgets') with ordinality as o (budget, place)
+                           where o.place < b.place and o.budget ->> 'name' = b.budget ->> 'name')
+         then preauth._error('budgets.' || b.place - 1 || '.name', 'is the name of an earlier budget too') else '[]' end) as e (error));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._plan_gains(plan_id text, budgets jsonb, at timestamp with time zone)
+ RETURNS TABLE(account_id text, window_id bigint)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select a.account_id, w.window_id
+  from jsonb_array_elements(budgets) as n (body)
+  cross join lateral preauth._budget_row(_plan_gains.plan_id, null, n.body) as wanted
+  join preauth.budget as kin on kin.name = wanted.name and kin.owner <> 'plan:' || _plan_gains.plan_id and preauth._counts_alike(kin, wanted)
+  join preauth.budget_window as w on w.budget_id = kin.budget_id and w.starts_at <= at and w.ends_at > at
+  join preauth.account as a on a.account_id = w.account_id and preauth._plan_at(a, at) = _plan_gains.plan_id
+  where not exists (
+      select from preauth.budget as live
+      where live.owner = 'plan:' || _plan_gains.plan_id and live.retired_at is null and live.name = wanted.name and preauth._counts_alike(live, wanted))
+    and not exists (
+      select from preauth.budget as own
+      where own.owner = 'account:' || a.account_id and own.retired_at is null and own.name = wanted.name)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._plan_json(plan_id text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select jsonb_build_object('plan_id', p.plan_id, 'created_at', preauth._time(p.created_at), 'unpriced', p.unpriced, 'budgets', (
+    select coalesce(jsonb_agg(preauth._budget_json(b) order by b.name), '[]')
+    from preauth.budget as b where b.owner = 'plan:' || p.plan_id and b.retired_at is null))
+  from preauth.plan as p where p.plan_id = _plan_json.plan_id
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._plan_period_end(account_id text, at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select max(coalesce(w.ends_at, n.ends_at))
+  from preauth._budgets_of(array[account_id], at) as b
+  left join lateral preauth._current_window(b.scope, b.counter_id, at) as c on true
+  left join preauth.budget_window as w on w.window_id = c.window_id
+  left join lateral preauth._next_window(b.scope, b.budget, b.zone, at) as n
+    on c.window_id is null and (b.budget).window_policy ->> 'kind' <> 'fixed'
+  where (b.budget).plan_id is not null and isfinite(coalesce(w.ends_at, n.ends_at))
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._price(tariff preauth._tariff, counts jsonb, is_ceiling boolean, OUT amount numeric, OUT tokens numeric, OUT code text, OUT dimension text)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  dimensions text[] := tariff.dimensions;
+  figures numeric[] := case when is_ceiling then tariff.bounds else tariff.rates end;
+  tier integer := case when cardinality(tariff.thresholds) = 1 then 1 else preauth._tier_of(tariff, counts) end;
+  remaining jsonb := counts;
+  total numeric := 0;
+begin
+  tokens := 0;
+  for d in 1 .. cardinality(dimensions) loop
+    if remaining ? dimensions[d] and figures[tier][d] is not null then
+      total := total + case when is_ceiling and dimensions[d] = 'requests' then greatest((remaining -> dimensions[d])::numeric, 1)
+        else (remaining -> dimensions[d])::numeric end * figures[tier][d];
+      if right(dimensions[d], 7) = '_tokens' then
+        tokens := tokens + (remaining -> dimensions[d])::numeric;
+      end if;
+      remaining := remaining - dimensions[d];
+      exit when remaining = '{}';
+    elsif dimensions[d] = 'requests' then
+      total := total + figures[tier][d];
+    end if;
+  end loop;
+  if remaining <> '{}' then
+    tokens := preauth._token_count(counts);
+    dimension := preauth._first_counted(remaining);
+    code := case when dimension is not null then 'dimension_unpriced' end;
+  end if;
+  if code is null and is_ceiling and not counts ?& tariff.required then
+    dimension := preauth._unbounded(tariff.required, counts);
+    code := case when dimension is not null then 'dimension_unbounded' end;
+  end if;
+  if code is null then
+    amount := div(total + tariff.scale - 1, tariff.scale);
+    code := case when amount > 9007199254740991 then 'amount_out_of_range' end;
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._price_detail(problem jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case problem ->> 'code'
+    when 'price_missing' then format('Money is counted, and no price is in effect for %s.', coalesce('model ' || (problem ->> 'model'), 'a request that names no model'))
+    when 'dimension_unpriced' then format('The price of %s has no rate for %s.', problem ->> 'model', problem ->> 'dimension')
+    when 'dimension_unbounded' then format('The price of %s requires a bound for %s, and max_usage has none.', problem ->> 'model', problem ->> 'dimension')
+    when 'amount_out_of_range' then format('It comes to more %s than an amount can be.', problem ->> 'unit')
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._price_table_at(name text, unit text, at timestamp with time zone)
+ RETURNS preauth.price_table
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select t from preauth.price_table as t
+  where t.name = _price_table_at.name and t.unit = _price_table_at.unit and t.effective_from <= at
+  order by t.effective_from desc limit 1
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._price_table_checks(body jsonb)
+ RETURNS TABLE(place integer, field text, message text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select 0, f.name, 'is not a field of a price table'
+  from jsonb_object_keys(body - array['model', 'variant', 'unit', 'effective_from', 'rates', 'tiers', 'source', 'aliases', 'reason']) as f (name)
+  union all
+  values
+    (1, 'model', preauth._model_name_error(body -> 'model', body ->> 'variant')),
+    (1, 'variant', case when body ->> 'variant' is not null and body -> 'variant' not in ('"batch"', '"flex"', '"priority"')
+      then 'must be batch, flex or priority' end),
+    (1, 'unit', case when body ->> 'unit' is not null and (jsonb_typeof(body -> 'unit') <> 'string' or not preauth._is_unit(body ->> 'unit')
+        or body ->> 'unit' in ('tokens', 'requests', 'open_holds'))
+      then 'must be 1 to 32 characters, a-z first, then a-z 0-9 _, and neither tokens, requests nor open_holds' end),
+    (1, 'effective_from', case when body ->> 'effective_from' is not null and not preauth._is_instant(body -> 'effective_from')
+      then 'must be an RFC 3339 time with an offset' end),
+    (1, 'source', case when body ->> 'source' is not null then preauth._value_error('text', body -> 'source') end),
+    (1, 'reason', case when body ->> 'reason' is not null then preauth._value_error('text', body -> 'reason') end),
+    (1, 'rates', case when num_nonnulls(body ->> 'rates', body ->> 'tiers') = 0 then 'is required, or tiers' end),
+    (1, 'tiers', case when num_nonnulls(body ->> 'rates', body ->> 'tiers') = 2 then 'must be left out where there are rates' end)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._price_table_errors(body jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  errors jsonb;
+begin
+  if jsonb_typeof(body) is distinct from 'object' then
+    return preauth._error('', 'must be an object');
+  end if;
+  select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.place, c.field), '[]') into errors
+  from preauth._price_table_checks(body) as c
+  where c.message is not null;
+  if body ->> 'rates' is not null then
+    errors := errors || preauth._rates_errors('rates', body -> 'rates', coalesce(body ->> 'unit', 'usd_nano'));
+  end if;
+  if body ->> 'tiers' is not null then
+    errors := errors || preauth._tiers_errors('tiers', body -> 'tiers', coalesce(body ->> 'unit', 'usd_nano'));
+  end if;
+  return errors || preauth._aliases_errors('aliases', body);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._price_table_json(t preauth.price_table)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select jsonb_build_object(
+    'price_table_id', t.price_table_id, 'name', t.name, 'model', t.model, 'variant', t.variant, 'unit', t.unit,
+    'effective_from', preauth._time(t.effective_from), 'alias_of', t.alias_of,
+    'rates', case when jsonb_array_length(t.tiers) = 1 then t.tiers -> 0 -> 'rates' end,
+    'tiers', case when jsonb_array_length(t.tiers) > 1 then t.tiers end,
+    'source', t.source,
+    'aliases', (
+      select coalesce(jsonb_agg(distinct a.name), '[]')
+      from preauth.price_table as a where a.alias_of = t.name and a.unit = t.unit),
+    'published_at', preauth._time(t.published_at), 'published_by', t.published_by)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._price_table_name(model text, variant text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return model || coalesce(':' || variant, '');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._priced_items(asks preauth._ask[], OUT items integer[], OUT models text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  items := array[]::integer[];
+  models := array[]::text[];
+  for n in 1 .. cardinality(asks) loop
+    if asks[n].body ?| array['max_usage', 'usage', 'alternatives'] and preauth._is_priced(asks[n].body) then
+      items := items || n;
+      for k in 0 .. preauth._last_option(asks[n].body) loop
+        if array_position(models, preauth._option_model(asks[n].body, k)) is null then
+          models := models || preauth._option_model(asks[n].body, k);
+        end if;
+      end loop;
+    end if;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._prior_reply(ask preauth._ask, held preauth.reservation)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when ask.body ->> 'outcome' = 'unknown' then preauth._unknown_body(held) else held.closure end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._prior_verdict(ask preauth._ask, route preauth._route, on_record boolean)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when ask.errors is not null then 'malformed'
+    when ask.within is not null and not coalesce(ask.within = any (route.path), false) then 'forbidden'
+    when on_record then 'recorded'
+    when (ask.body ->> 'record')::boolean then null
+    when route.account_id is null then 'account_unknown'
+    when route.suspended is not null then 'account_suspended'
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._problem(code text, detail text, more jsonb DEFAULT '{}'::jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select jsonb_build_object(
+    'type', 'https://preauth.dev/problems/' || code,
+    'title', k.title,
+    'status', k.status,
+    'detail', detail) || more
+  from (values
+    ('malformed', 400, 'The request is malformed'),
+    ('forbidden', 403, 'This key may not do that'),
+    ('reservation_unknown', 404, 'No such reservation'),
+    ('account_unknown', 404, 'No such account'),
+    ('plan_unknown', 404, 'No such plan'),
+    ('budget_unknown', 404, 'No such budget'),
+    ('key_unknown', 404, 'No such key'),
+    ('price_table_unknown', 404, 'No such price table'),
+    ('window_unknown', 404, 'No such window'),
+    ('raise_unknown', 404, 'No such raise'),
+    ('request_id_conflict', 409, 'The request_id was used for another request'),
+    ('settlement_conflict', 409, 'It was settled with other usage'),
+    ('settlement_exceeds_hold', 409, 'The usage exceeds the hold'),
+    ('not_authorized', 409, 'The reservation was denied'),
+    ('already_settled', 409, 'The reservation is settled'),
+    ('already_released', 409, 'The reservation was released'),
+    ('hold_lapsed', 409, 'The hold has lapsed'),
+    ('holds_open', 409, 'The account has open holds'),
+    ('not_denied', 409, 'The reservation was authorized'),
+    ('account_id_required', 409, 'The request_id names several reservations'),
+    ('price_table_conflict', 409, 'A published price table never changes'),
+    ('price_missing', 422, 'The model has no price'),
+    ('dimension_unpriced', 422, 'A dimension has no price'),
+    ('dimension_unbounded', 422, 'A dimension has no bound'),
+    ('amount_missing', 422, 'An amount is missing'),
+    ('amount_out_of_range', 422, 'The window cannot count that far'),
+    ('reference_unknown', 422, 'The request names something that does not exist'),
+    ('parent_cycle', 422, 'An account cannot be below itself'),
+    ('account_too_deep', 422, 'The account tree is too deep')
+  ) as k (code, status, title)
+  where k.code = _problem.code
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._problem_answer(n integer, problem jsonb)
+ RETURNS preauth._answer
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return row(n, (problem ->> 'status')::integer, null, problem::json, null)::preauth._answer;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._prove_denials(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], lines preauth._line[], made bigint[], at timestamp with time zone, rulings preauth._ruling[])
+ RETURNS preauth._ruling[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  expiries timestamptz[] := array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n);
+  lapses preauth._lapse[] := preauth._lapses(slots, lines, expiries, at, 256);
+  looked_until timestamptz := (select min(l.lapses_at) from unnest(lapses) as l where l.is_last);
+  places integer[];
+  wanted bigint[];
+  fits_at timestamptz;
+  affordable jsonb;
+begin
+  for n in 1 .. cardinality(rulings) loop
+    continue when not preauth._is_denial(rulings[n].verdict);
+    fits_at := null;
+    affordable := null;
+    if rulings[n].slot is not null or rulings[n].verdict = 'no_budget' then
+      fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, made, at);
+      if fits_at >= looked_until then
+        lapses := preauth._lapses(slots, lines, expiries, at, 10000);
+        looked_until := null;
+        fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, made, at);
+      end if;
+    end if;
+    if rulings[n].slot is not null then
+      places := preauth._places(routes[route_of[n]], slot_ids, asks[n].call);
+      wanted := preauth._wanted(routes[route_of[n]], places, preauth._asked_amounts(asks[n].body, 0, quotes, quote_of[n]));
+      affordable := preauth._affordable(asks[n], quotes[quote_of[n]], slots[rulings[n].slot], places, wanted, slots, reserved);
+    end if;
+    if rulings[n].required + least(slots[rulings[n].slot].settled, 0) > slots[rulings[n].slot].capacity then
+      -- for a request that never fits this window no more leases were given back than each decision gives back
+      rulings[n].available := rulings[n].available + preauth._lapsed(slot_ids[rulings[n].slot], at);
+    end if;
+    if rulings[n].verdict = 'exceeds_limit' and fits_at is not null and preauth._last_option(asks[n].body) = 0 then
+      rulings[n].verdict := 'budget_exhausted';
+    end if;
+    rulings[n].denial := preauth._denial(rulings[n], slots[rulings[n].slot], fits_at, affordable, at);
+  end loop;
+  return rulings;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._put_budget(plan_id text, account_id text, body jsonb, apply text, actor text, reason text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  wanted preauth.budget := preauth._budget_row(plan_id, account_id, body);
+  holder text := coalesce('plan:' || plan_id, 'account:' || account_id);
+  before preauth.budget;
+  after preauth.budget;
+begin
+  select b.* into before from preauth.budget as b where b.owner = holder and b.name = wanted.name and b.retired_at is null for update;
+  if before.budget_id is not null and not preauth._counts_alike(before, wanted) then
+    update preauth.budget as b set retired_at = preauth._now() where b.budget_id = before.budget_id;
+  end if;
+  perform preauth._revive_budget(holder, wanted);
+  insert into preauth.budget
+    (plan_id, account_id, name, unit, window_policy, limit_amount, model, enforcement, overdraft_amount, overage, on_expiry, rollover, thresholds, created_at)
+  values
+    (plan_id, account_id, wanted.name, wanted.unit, wanted.window_policy, wanted.limit_amount, wanted.model,
+     wanted.enforcement, wanted.overdraft_amount, wanted.overage, wanted.on_expiry, wanted.rollover, wanted.thresholds, preauth._now())
+  on conflict (owner, name) where retired_at is null do update
+    set limit_amount = excluded.limit_amount, enforcement = excluded.enforcement, overdraft_amount = excluded.overdraft_amount,
+      overage = excluded.overage, on_expiry = excluded.on_expiry, rollover = excluded.rollover, thresholds = excluded.thresholds
+  returning * into after;
+  perform preauth._change_overdraft(after.budget_id, preauth._overdraft(after));
+  if apply = 'now' then
+    perform preauth._change_limits(after.budget_id, actor, reason);
+  end if;
+  if before.thresholds is distinct from after.thresholds then
+    perform preauth._change_thresholds(after.budget_id);
+  end if;
+  perform preauth._log_change(actor, 'budget', holder || '/' || after.name,
+    case when before.budget_id is not null then preauth._budget_json(before) end, preauth._budget_json(after), reason);
+  return preauth._budget_json(after);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._put_max_open_holds(account_id text, max_open_holds integer, actor text, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if max_open_holds is not null then
+    perform preauth._put_budget(null, account_id, jsonb_build_object(
+      'name', 'max_open_holds', 'unit', 'open_holds', 'window', '{"kind": "lifetime"}'::jsonb, 'limit_amount', max_open_holds, 'on_expiry', 'release'),
+      'now', actor, reason);
+  else
+    perform preauth._retire_budget(b.budget_id, actor, reason)
+    from preauth.budget as b where b.owner = 'account:' || _put_max_open_holds.account_id and b.name = 'max_open_holds' and b.retired_at is null;
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._quote(tariffs preauth._tariff[], model text, counts jsonb, is_ceiling boolean, told jsonb)
+ RETURNS preauth._quote
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  amounts jsonb;
+  ids bigint[];
+  problems jsonb := '{}'::jsonb;
+  priced record;
+  tokens numeric;
+  quote preauth._quote;
+begin
+  for t in 1 .. cardinality(tariffs) loop
+    continue when tariffs[t].name <> model;
+    priced := preauth._price(tariffs[t], counts, is_ceiling);
+    tokens := priced.tokens;
+    if priced.code is null then
+      amounts := jsonb_build_object('tokens', tokens, tariffs[t].unit, priced.amount) || coalesce(amounts, '{}');
+      ids := ids || tariffs[t].price_table_id;
+    else
+      problems := problems || jsonb_build_object(tariffs[t].unit, jsonb_strip_nulls(jsonb_build_object(
+        'code', priced.code, 'dimension', priced.dimension, 'model', tariffs[t].name, 'unit', tariffs[t].unit)));
+    end if;
+  end loop;
+  if problems = '{}' and amounts ? 'usd_nano' and tokens <= 9007199254740991 then
+    quote := row(case when told is null then amounts else amounts || told end, ids, problems)::preauth._quote;
+  else
+    quote := preauth._troubled_quote(amounts, ids, problems, model, counts, told);
+  end if;
+  return quote;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._quote_problem(problems jsonb, route preauth._route, wanted bigint[], missing_unit text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if missing_unit is not null then
+    return problems -> missing_unit;
+  end if;
+  for k in 1 .. cardinality(wanted) loop
+    if wanted[k] is null and problems ? route.units[k] then
+      return case when not preauth._counts_only(route.path) then problems -> route.units[k] end;
+    end if;
+  end loop;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._quotes(asks preauth._ask[], OUT quotes preauth._quote[], OUT quote_of integer[])
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  n integer;
+  wanted record;
+  tariffs preauth._tariff[];
+  tariff preauth._tariff;
+  counts jsonb;
+  amount numeric;
+begin
+  quotes := array[]::preauth._quote[];
+  quote_of := array[]::integer[];
+  wanted := preauth._priced_items(asks);
+  if cardinality(wanted.items) = 0 then
+    return;
+  end if;
+  tariffs := preauth._tariffs(wanted.models, preauth._now());
+  quote_of := array_fill(null::integer, array[cardinality(asks)]);
+  foreach n in array wanted.items loop
+    quote_of[n] := cardinality(quotes) + 1;
+    if asks[n].body ->> 'model' is distinct from tariff.name then
+      tariff := preauth._only_tariff(tariffs, asks[n].body ->> 'model');
+    end if;
+    counts := case when preauth._is_plain_request(asks[n].body) then asks[n].body -> 'max_usage' end;
+    amount := preauth._plain_amount(tariff, counts);
+    if amount <= 9007199254740991 then
+      quotes := quotes || row(jsonb_build_object('tokens', preauth._plain_tokens(counts), 'usd_nano', amount), array[tariff.price_table_id], '{}')::preauth._quote;
+    else
+      for k in 0 .. preauth._last_option(asks[n].body) loop
+        quotes := quotes || preauth._option_quote(asks[n].body, k, tariffs);
+      end loop;
+    end if;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._raise(code text, message text, detail jsonb DEFAULT NULL::jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  raise exception using errcode = code, message = message, detail = coalesce(detail::text, '');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._raise_alerts(window_ids bigint[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if coalesce(cardinality(window_ids), 0) = 0 then
+    return;
+  end if;
+  perform preauth._age(window_ids, at);
+  with found as materialized (
+    select * from preauth._due_alerts(window_ids, at)
+  ), told as (
+    insert into preauth.outbox (account_id, topic, window_id, threshold, occurrence, body, created_at, next_attempt_at)
+    select w.account_id, 'threshold_reached', w.window_id, f.threshold, f.occurrence, preauth._alert_body(w, b, f.threshold, at), at, at
+    from found as f
+    join preauth.budget_window as w on w.window_id = f.window_id
+    join preauth.budget as b on b.budget_id = w.budget_id
+    where f.is_due
+    order by w.window_id, f.threshold
+  )
+  update preauth.budget_window as w
+  set alert_at = n.level
+  from (
+    select i.window_id, min(f.level) filter (where f.may_come) as level
+    from unnest(window_ids) as i (window_id) left join found as f on f.window_id = i.window_id
+    group by i.window_id
+  ) as n
+  where w.window_id = n.window_id and w.alert_at is distinct from n.level;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._raise_errors(body jsonb, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
+    select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.field), '[]') from (
+      select f.name, 'is not a field of a raise' from jsonb_object_keys(body - array['amount', 'expires_at', 'reason']) as f (name)
+      union all
+      select f.name, 'is required' from unnest(array['amount', 'expires_at']) as f (name) where body ->> f.name is null
+      union all
+      values
+        ('amount', case when body ->> 'amount' is not null and (not preauth._is_amount(body -> 'amount') or body -> 'amount' = '0')
+          then 'must be a whole number from 1 to 9007199254740991' end),
+        ('expires_at', case
+          when body ->> 'expires_at' is null then null
+          when not preauth._is_instant(body -> 'expires_at') then 'must be an instant with its offset, such as 2026-10-01T00:00:00Z'
+          when (body ->> 'expires_at')::timestamptz <= _raise_errors.at then 'must be in the future' end)
+    ) as c (field, message)
+    where c.message is not null) || preauth._change_body_errors(body - 'apply') end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._raise_json(account_id text, name text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select jsonb_build_object('account_id', r.account_id, 'budget', r.name, 'amount', r.amount, 'expires_at', preauth._time(r.expires_at))
+  from preauth.limit_raise as r where r.account_id = _raise_json.account_id and r.name = _raise_json.name
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._raise_of(account_id text, name text, unit text, plain_limit bigint, ends_at timestamp with time zone, at timestamp with time zone, OUT raised bigint, OUT raised_until timestamp with time zone)
+ RETURNS record
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select coalesce(max(least(r.amount, 9007199254740991 - plain_limit)), 0), max(case when r.expires_at < _raise_of.ends_at then r.expires_at end)
+  from preauth.limit_raise as r
+  where r.account_id = _raise_of.account_id and r.name = _raise_of.name and r.unit = _raise_of.unit and r.expires_at > _raise_of.at
+    and plain_limit < 9007199254740991
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._raise_version()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  update preauth.configuration set version = version + 1;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._raise_window(account_id text, name text, at timestamp with time zone, actor text, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  moved bigint[];
+begin
+  with wanted as (
+    select w, w.limit_amount - w.raised + r.raised as after, r.raised, r.raised_until
+    from preauth.budget as kin
+    cross join lateral preauth._current_window(_raise_window.account_id, kin.budget_id, at) as c
+    join preauth.budget_window as w on w.window_id = c.window_id
+    cross join lateral preauth._raise_of(w.account_id, kin.name, kin.unit, w.limit_amount - w.raised, w.ends_at, at) as r
+    where kin.name = _raise_window.name and (kin.account_id = _raise_window.account_id or kin.plan_id is not null)
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select _raise_window.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', (x.w).window_id,
+      jsonb_build_object('before', (x.w).limit_amount, 'after', x.after), at, coalesce(actor, preauth._caller()), reason
+    from wanted as x where x.after is distinct from (x.w).limit_amount
+  ), raised as (
+    update preauth.budget_window as w
+    set limit_amount = x.after, raised = x.raised, raised_until = x.raised_until
+    from wanted as x
+    where w.window_id = (x.w).window_id
+    returning w.window_id
+  )
+  select array_agg(r.window_id) into moved from raised as r;
+  perform preauth._raise_alerts(moved, at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rate_errors(path text, dimension text, rate jsonb, unit text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case
+    when preauth._dimension_side(dimension) is null then preauth._error(path, 'is no dimension that can be priced')
+    when jsonb_typeof(rate) <> 'object' then preauth._error(path, format('must be an object {%s, per, required}', preauth._rate_field(unit)))
+    else (
+      select coalesce(jsonb_agg(preauth._error(path || '.' || c.field, c.message) -> 0 order by c.field), '[]')
+      from (
+        select f.name, 'is not a field of a rate in ' || unit
+        from jsonb_object_keys(jsonb_strip_nulls(rate) - array[preauth._rate_field(unit), 'per', 'required']) as f (name)
+        union all
+        values
+          (preauth._rate_field(unit), case when preauth._is_amount(rate -> preauth._rate_field(unit)) is not true
+            then 'must be a whole number from 0 to 9007199254740991' end),
+          ('per', case when (preauth._is_amount(rate -> 'per') and rate -> 'per' <> '0') is not true
+            then 'must be a whole number from 1 to 9007199254740991' end),
+          ('required', case when jsonb_typeof(rate -> 'required') <> 'boolean' and rate ->> 'required' is not null then 'must be true or false' end)
+      ) as c (field, message)
+      where c.message is not null)
+  end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rate_field(unit text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when unit = 'usd_nano' then 'micro_usd' else 'amount' end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rate_limit_headers(budget text, limit_amount bigint, available bigint, starts_at timestamp with time zone, ends_at timestamp with time zone, trails interval, at timestamp with time zone)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when limit_amount is not null then format(
+    '{"RateLimit-Policy": "\"%s\";q=%s%s", "RateLimit": "\"%s\";r=%s%s"}',
+    budget, least(limit_amount, 999999999999999),
+    case when isfinite(ends_at) or trails is not null then ';w=' || ceil(extract(epoch from coalesce(trails, ends_at - starts_at)))::bigint else '' end,
+    budget, least(greatest(available, 0), 999999999999999),
+    case when isfinite(ends_at) then ';t=' || greatest(ceil(extract(epoch from ends_at - at)), 0)::bigint else '' end)::json end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rate_of(tariff preauth._tariff, dimension text, tier integer, is_ceiling boolean)
+ RETURNS numeric
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case when is_ceiling then tariff.bounds[tier][d.place] else tariff.rates[tier][d.place] end
+  from (select array_position(tariff.dimensions, dimension) as place) as d
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rates_errors(path text, rates jsonb, unit text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if jsonb_typeof(rates) is distinct from 'object' or rates = '{}' or (select count(*) from jsonb_object_keys(rates)) > 64 then
+    return preauth._error(path, 'must be an object {dimension: rate} of 1 to 64 rates');
+  end if;
+  return (
+    select coalesce(jsonb_agg(e.error), '[]')
+    from jsonb_each(rates) as r (dimension, rate)
+    cross join lateral jsonb_array_elements(preauth._rate_errors(path || '.' || r.dimension, r.dimension, r.rate, unit)) as e (error));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._read_cursor(cursor text, OUT at timestamp with time zone, OUT first_key text, OUT second_key text)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  parts text[] := string_to_array(coalesce(cursor, 'infinity~~'), '~');
+begin
+  if cardinality(parts) = 3 then
+    at := parts[1]::timestamptz;
+    first_key := parts[2];
+    second_key := parts[3];
+  end if;
+exception when datetime_field_overflow or invalid_datetime_format or invalid_parameter_value then
+  return;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._record(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], rulings preauth._ruling[], lines preauth._line[], slots preauth._slot[], at timestamp with time zone)
+ RETURNS integer[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  decided integer[] := preauth._decided(rulings);
+  recorded integer[];
+begin
+  if cardinality(decided) = 0 then
+    return decided;
+  end if;
+  recorded := preauth._insert_reservations(asks, quotes, quote_of, rulings, decided, at);
+  if cardinality(recorded) < cardinality(decided) then
+    lines := array(select l from unnest(lines) as l where l.n = any (recorded));
+  end if;
+  if cardinality(lines) > 0 then
+    perform preauth._hold_lines(asks, lines, slots, at);
+  end if;
+  if asks[1].call = 'charge' then
+    perform preauth._settle_charges(asks, recorded, rulings, at);
+  end if;
+  return recorded;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._recorded_answer(ask preauth._ask, at timestamp with time zone)
+ RETURNS preauth._answer
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  r preauth.reservation;
+  headers json;
+begin
+  select x.* into strict r from preauth.reservation as x where x.request_id = ask.request_id and x.account_id = ask.account_id;
+  if (r.call, r.body) is distinct from (ask.call, ask.body) then
+    return preauth._problem_answer(ask.n, preauth._refusal(ask, 'request_id_conflict'));
+  end if;
+  headers := preauth._current_headers(r.account_id, r.model, at);
+  if r.denial is not null then
+    return row(ask.n, preauth._denial_status(r.denial), preauth._with_retry_after(headers, r.denial),
+      preauth._denial_body(r.request_id, r.account_id, r.denial, true)::json, null::text);
+  end if;
+  return row(ask.n, 200, headers, preauth._recorded_authorization(r, at), null::text);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._recorded_authorization(r preauth.reservation, at timestamp with time zone)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  ask preauth._ask := row(1, r.call, r.request_id, r.account_id, r.body, null, null, false, false, null)::preauth._ask;
+  slots preauth._slot[];
+  lines preauth._line[];
+begin
+  select array_agg(row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, null, null, null, null, null, null, null)::preauth._slot order by h.position),
+    array_agg(row(1, h.position, h.place, h.amount, h.available_after)::preauth._line order by h.position)
+  into slots, lines
+  from (
+    select l.window_id, l.position, l.amount, l.available_after, row_number() over (order by l.position) as place
+    from preauth.hold_line as l
+    where l.request_id = r.request_id and l.account_id = r.account_id
+  ) as h
+  join preauth.budget_window as w on w.window_id = h.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id;
+  return (preauth._authorization(ask, preauth._state_at(r, at), r.model, r.option_no, r.expires_at, true, r.price_table_ids[1],
+    case when r.call = 'charge' then r.closure -> 'cost' end, slots, lines, 1, coalesce(cardinality(lines), 0), null, at)).body;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._refusal(ask preauth._ask, code text, detail text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when code in ('price_missing', 'dimension_unpriced', 'dimension_unbounded', 'amount_out_of_range')
+    then preauth._problem(code, preauth._price_detail(detail::jsonb),
+      jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id) || (detail::jsonb - 'code'))
+    else preauth._problem(code,
+      case code
+        when 'malformed' then 'See errors: each names a field and what is wrong with it.'
+        when 'forbidden' then 'This key is bound to a subtree of accounts that this one is not in.'
+        when 'amount_missing' then format('A hard budget counts %s, and the request does not say how many.', detail)
+        when 'request_id_conflict' then format('Request %s of account %s was decided with another body; nothing was changed.', ask.request_id, ask.account_id)
+        else detail
+      end,
+      case code
+        when 'malformed' then jsonb_build_object('errors', ask.errors)
+        when 'amount_missing' then jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id, 'unit', detail)
+        else jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id)
+      end)
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._refuse_settlement(ask preauth._ask, code text, missing_unit text, at timestamp with time zone)
+ RETURNS preauth._answer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if code in ('settlement_conflict', 'settlement_exceeds_hold') then
+    perform preauth._note(ask, code, ask.body, at);
+  end if;
+  return preauth._problem_answer(ask.n, preauth._lifecycle_refusal(ask, code, missing_unit));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rehearse(ask preauth._ask)
+ RETURNS preauth._answer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  answers preauth._answer[];
+begin
+  answers := preauth._take(array[preauth._numbered(ask, 1)]);
+  raise exception using errcode = 'PA003', message = 'a dry run is undone';
+exception when sqlstate 'PA003' then
+  return preauth._renumbered(answers[1], ask.n);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rehearse_some(asks preauth._ask[])
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  answers preauth._answer[] := array_fill(null::preauth._answer, array[cardinality(asks)]);
+  rest preauth._ask[] := array[]::preauth._ask[];
+  places integer[] := array[]::integer[];
+  taken preauth._answer[];
+begin
+  for n in 1 .. cardinality(asks) loop
+    if asks[n].dry_run then
+      answers[n] := preauth._rehearse(asks[n]);
+    else
+      places := places || n;
+      rest := rest || preauth._numbered(asks[n], cardinality(places));
+    end if;
+  end loop;
+  if cardinality(rest) > 0 then
+    taken := preauth._take(rest);
+    for k in 1 .. cardinality(rest) loop
+      answers[places[k]] := preauth._renumbered(taken[k], places[k]);
+    end loop;
+  end if;
+  return answers;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._release(asks preauth._ask[], at timestamp with time zone)
+ RETURNS SETOF preauth._answer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  closed preauth._closed[];
+begin
+  if cardinality(asks) = 0 then
+    return;
+  end if;
+  closed := preauth._close_lines(array(
+    select row(asks[h.place].request_id, asks[h.place].account_id, h.position, h.window_id, 'released', null)::preauth._closing
+    from unnest(preauth._holdings(asks)) as h
+    where h.state = 'held'
+    order by asks[h.place].n, h.position), at);
+  perform preauth._note(a, 'released', jsonb_build_object('reason', a.body -> 'reason'), at) from unnest(asks) as a;
+  return query
+    with replies as materialized (
+      select * from preauth._release_replies(asks, closed, at)
+    ), states as (
+      update preauth.reservation as x
+      set state = 'released', closure = r.reply
+      from replies as r
+      join unnest(asks) as a on a.n = r.n
+      cross join lateral (
+        select k.ctid from preauth.reservation as k
+        where k.request_id = a.request_id and k.account_id = a.account_id
+        offset 0  -- one look-up by key for each, however few rows the planner has seen
+      ) as place
+      where x.ctid = place.ctid
+    )
+    select r.n, 200, null::json, r.reply::json, null::text from replies as r;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._release_replies(asks preauth._ask[], closed preauth._closed[], at timestamp with time zone)
+ RETURNS TABLE(n integer, reply jsonb)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select a.n, jsonb_build_object(
+      'request_id', a.request_id, 'account_id', a.account_id, 'state', 'released', 'reason', a.body -> 'reason',
+      'lines', coalesce(l.lines, '[]'), 'released_at', preauth._time(at), 'replayed', false)
+    || case when a.call = 'resolve' then jsonb_build_object('resolved', true, 'action', a.body -> 'action') else '{}' end
+  from unnest(asks) as a
+  left join (
+    select c.request_id, c.account_id,
+      jsonb_agg(preauth._hold_line_json(c.account_id, c.budget, c.scope, c.unit, c.window_key, c.amount,
+        c.limit_after - c.settled_after - c.reserved_after) order by c.position) as lines
+    from unnest(closed) as c
+    group by c.request_id, c.account_id
+  ) as l on l.request_id = a.request_id and l.account_id = a.account_id
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._release_round(asks preauth._ask[], held preauth.reservation[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  ready preauth._ask[] := array[]::preauth._ask[];
+  answers preauth._answer[] := array[]::preauth._answer[];
+  verdict text;
+begin
+  for k in 1 .. cardinality(asks) loop
+    verdict := preauth._release_verdict(asks[k].call, held[k], at);
+    case verdict
+      when 'release' then
+        ready := ready || asks[k];
+      when 'replay' then
+        answers := answers || row(asks[k].n, 200, null, (held[k].closure || '{"replayed": true}')::json, null)::preauth._answer;
+      else
+        answers := answers || preauth._problem_answer(asks[k].n, preauth._lifecycle_refusal(asks[k], verdict));
+    end case;
+  end loop;
+  return answers || array(select r from preauth._release(ready, at) as r);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._release_verdict(call text, r preauth.reservation, at timestamp with time zone)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case preauth._state_at(r, at)
+    when 'denied' then 'not_authorized'
+    when 'settled' then 'already_settled'
+    when 'lapsed' then 'hold_lapsed'
+    when 'released' then 'replay'
+    when 'overage_review' then case when call = 'resolve' then 'release' else 'settlement_exceeds_hold' end
+    else 'release'
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rename_statements()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select format('update preauth.%I set %s where %s', c.relname,
+    string_agg(format(k.assignment, a.attname), ', ' order by a.attnum), string_agg(format(k.condition, a.attname), ' or ' order by a.attnum))
+  from pg_catalog.pg_class as c
+  join pg_catalog.pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+  cross join lateral (
+    select '%1$I = case %1$I when $1 then $2 else %1$I end' as assignment, '%1$I = $1' as condition where a.atttypid = 'text'::regtype and a.attname in ('account_id', 'parent_id', 'scope')
+    union all
+    select '%1$I = array_replace(%1$I, $1, $2)', '$1 = any (%1$I)' where a.atttypid = 'text[]'::regtype and a.attname = 'path'
+    union all
+    select '%1$I = preauth._renamed(%1$I, $1, $2)', 'strpos(%1$I::text, $1) > 0' where a.atttypid = 'jsonb'::regtype
+  ) as k
+  where c.relnamespace = 'preauth'::regnamespace and c.relkind in ('r', 'p') and c.relname not in ('account', 'route', 'plan', 'price_table')
+  group by c.relname
+  order by c.relname
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._renamed(value jsonb, before text, after text, key text DEFAULT ''::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if value is null or strpos(value::text, before) = 0 then
+    return value;
+  end if;
+  return case jsonb_typeof(value)
+    when 'string' then case when value #>> '{}' = before and key in ('account_id', 'parent_id', 'scope', 'path') then to_jsonb(after) else value end
+    when 'array' then (
+      select jsonb_agg(preauth._renamed(a.value, before, after, key) order by a.ordinality) from jsonb_array_elements(value) with ordinality as a)
+    when 'object' then (select jsonb_object_agg(o.key, preauth._renamed(o.value, before, after, o.key)) from jsonb_each(value) as o)
+    else value
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._renamed_subject(subject_id text, before text, after text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case
+    when subject_id = before then after
+    when starts_with(subject_id, 'account:' || before || '/') then 'account:' || after || substr(subject_id, length('account:' || before) + 1)
+    else after || substr(subject_id, length(before) + 1)
+  end
+  where subject_id = before or starts_with(subject_id, before || '/') or starts_with(subject_id, 'account:' || before || '/')
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._renumbered(answer preauth._answer, n integer)
+ RETURNS preauth._answer
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return row(n, answer.status, answer.headers, answer.body, answer.root)::preauth._answer;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._required_fields(call text)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case call
+    when 'reserve' then array['request_id', 'account_id']
+    when 'charge' then array['request_id', 'account_id']
+    when 'release' then array['request_id', 'reason']
+    when 'extend' then array['request_id', 'ttl_seconds']
+    when 'resolve' then array['request_id', 'action', 'reason']
+    else array['request_id']
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._required_of(tiers jsonb)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select array(
+    select distinct r.dimension
+    from jsonb_array_elements(tiers) as t (tier)
+    cross join lateral jsonb_each(t.tier -> 'rates') as r (dimension, rate)
+    where r.rate -> 'required' = 'true'
+    order by r.dimension)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rerate_errors(wrong_table bigint, right_table bigint, since timestamp with time zone, until timestamp with time zone, reason text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.place), '[]')
+  from (values
+    (1, 'wrong_table', case when wrong_table is null then 'is required' end),
+    (2, 'right_table', case when right_table is null then 'is required' when right_table = wrong_table then 'is the wrong table itself' end),
+    (3, 'since', case when since is null then 'is required' end),
+    (4, 'until', case when until is null then 'is required' when until <= since then 'must be after since' end),
+    (5, 'reason', case when reason is not null then preauth._value_error('text', to_jsonb(reason)) end)
+  ) as c (place, field, message)
+  where c.message is not null
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rerate_problem(reratings preauth._rerating[], right_table bigint, unit text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  first record;
+begin
+  select f.code, f.dimension into first from unnest(reratings) as f where f.code is not null order by f.code, f.dimension limit 1;
+  if first.code is not null then
+    return preauth._problem(first.code, preauth._price_detail(jsonb_build_object(
+        'code', first.code, 'dimension', first.dimension, 'model', format('price table %s', right_table), 'unit', unit)),
+      jsonb_strip_nulls(jsonb_build_object('price_table_id', right_table, 'dimension', first.dimension, 'unit', case when first.dimension is null then unit end)));
+  elsif exists (
+    select from preauth._rerated_windows(reratings, unit) as m
+    join preauth.budget_window as w on w.window_id = m.window_id
+    where abs(m.difference) > 9007199254740991 or m.difference > preauth._most_counted() - w.settled
+  ) then
+    return preauth._problem('amount_out_of_range', format('A budget window would move by more than an amount can be, or pass %s: take a shorter time.', preauth._most_counted()),
+      jsonb_build_object('price_table_id', right_table, 'unit', unit));
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rerate_refusal(wrong_table bigint, right_table bigint)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  unknown bigint;
+  units text[];
+begin
+  select w.id into unknown
+  from unnest(array[wrong_table, right_table]) with ordinality as w (id, place)
+  where not exists (select from preauth.price_table as t where t.price_table_id = w.id and t.tiers is not null)
+  order by w.place limit 1;
+  if unknown is not null then
+    return preauth._problem('price_table_unknown', format('There is no price table %s with rates of its own.', unknown));
+  end if;
+  select array_agg(distinct t.unit) into units from preauth.price_table as t where t.price_table_id in (wrong_table, right_table);
+  return case when cardinality(units) > 1 then preauth._malformed(preauth._error('right_table', format('is in another unit: %s', array_to_string(units, ', ')))) end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rerate_summary(reratings preauth._rerating[])
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select jsonb_build_object('events', coalesce(sum(a.events), 0), 'before', coalesce(sum(a.before), 0), 'after', coalesce(sum(a.after), 0),
+    'difference', coalesce(sum(a.after - a.before), 0),
+    'accounts', coalesce(jsonb_agg(jsonb_build_object('account_id', a.account_id, 'events', a.events, 'before', a.before, 'after', a.after,
+      'difference', a.after - a.before) order by a.account_id), '[]'))
+  from (select f.account_id, count(*) as events, sum(f.before) as before, sum(f.after) as after from unnest(reratings) as f group by f.account_id) as a
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rerated_windows(reratings preauth._rerating[], unit text)
+ RETURNS TABLE(window_id bigint, difference numeric)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select l.window_id, sum(f.after - f.before)
+  from unnest(reratings) as f
+  join preauth.hold_line as l on l.request_id = f.request_id and l.account_id = f.account_id and l.state = 'settled'
+  join preauth.budget_window as w on w.window_id = l.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id
+  where b.unit = _rerated_windows.unit
+  group by l.window_id
+  having sum(f.after - f.before) <> 0
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._reratings(wrong_table bigint, tariff preauth._tariff, since timestamp with time zone, until timestamp with time zone)
+ RETURNS preauth._rerating[]
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select array(
+    select row(u.request_id, u.account_id, coalesce((last.detail ->> 'after')::bigint, (u.amounts ->> tariff.unit)::bigint), case when p.code is null then p.amount::bigint end,
+        p.code, p.dimension)::preauth._rerating
+    from preauth.usage_event as u
+    left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id
+    left join lateral (
+      select e.detail from preauth.reservation_event as e
+      where e.request_id = u.request_id and e.account_id = u.account_id and e.event = 'rerated' and e.detail ->> 'unit' = tariff.unit
+      order by e.event_id desc limit 1
+    ) as last on true
+    cross join lateral preauth._price(tariff, u.usage, u.outcome = 'expired' or r.call = 'charge' and not r.body ? 'usage') as p
+    where u.window_id is null and u.occurred_at >= since and u.occurred_at < until and u.cost ? tariff.unit
+      and coalesce((last.detail ->> 'right_table')::bigint = wrong_table, wrong_table = any (u.price_table_ids))
+    order by u.account_id, u.request_id)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._reservation_json(r preauth.reservation, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return jsonb_build_object(
+    'request_id', r.request_id, 'account_id', r.account_id, 'call', r.call,
+    'decision', case when r.denial is null then 'authorized' else 'denied' end,
+    'state', preauth._state_at(r, at), 'model', r.model, 'chosen_alternative', nullif(r.option_no, 0) - 1, 'price_table_id', r.price_table_ids[1],
+    'price_table_ids', to_jsonb(coalesce(r.price_table_ids, '{}')), 'max_usage', case when not r.body ? 'usage' then preauth._option_counts(r.body, r.option_no) end,
+    'amounts', preauth._chosen_amounts(r), 'lines', preauth._reservation_lines(r, at),
+    'created_at', preauth._time(r.created_at), 'expires_at', preauth._time(r.expires_at), 'on_expiry', r.on_expiry,
+    'session_id', r.body -> 'session_id', 'labels', coalesce(r.body -> 'labels', '{}'),
+    'denial', case when r.denial is not null then preauth._denial_body(r.request_id, r.account_id, r.denial, false) - array['type', 'title', 'request_id', 'account_id', 'replayed'] end,
+    'settlement', case when r.state = 'settled' then r.closure - array['request_id', 'account_id', 'replayed'] end,
+    'timeline', preauth._timeline(r));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._reservation_lines(r preauth.reservation, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'budget', b.name, 'scope', w.account_id, 'unit', b.unit, 'window', w.window_key,
+    'state', case when l.lapses_at <= at then 'lapsed' else l.state end, 'held', l.amount, 'settled', l.settled_amount) order by l.position), '[]')
+  from preauth.hold_line as l
+  join preauth.budget_window as w on w.window_id = l.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id
+  where l.request_id = r.request_id and l.account_id = r.account_id
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._reserve_answers(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], reserved bigint[], rulings preauth._ruling[], lines preauth._line[], recorded integer[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  answers preauth._answer[] := array[]::preauth._answer[];
+  all_recorded boolean := cardinality(recorded) = cardinality(rulings);
+  from_line integer := 1;
+  to_line integer;
+  model text;
+  price_table_ids bigint[];
+  cost jsonb;
+begin
+  for n in 1 .. cardinality(rulings) loop
+    to_line := from_line - 1;
+    while lines[to_line + 1].n = n loop
+      to_line := to_line + 1;
+    end loop;
+    if rulings[n].verdict = 'authorized' and (all_recorded or n = any (recorded)) then
+      model := asks[n].body ->> 'model';
+      if rulings[n].option_no > 0 then
+        model := preauth._option_model(asks[n].body, rulings[n].option_no);
+      end if;
+      price_table_ids := quotes[quote_of[n] + rulings[n].option_no].price_table_ids;
+      cost := null;
+      if price_table_ids is not null and asks[n].call = 'charge' then
+        cost := preauth._held_cost(asks[n].body, 0, price_table_ids);
+      end if;
+      answers := answers || preauth._authorization(asks[n], case asks[n].call when 'charge' then 'settled' else 'authorized' end, model, rulings[n].option_no,
+        at + make_interval(secs => (asks[n].body ->> 'ttl_seconds')::integer), false, price_table_ids[1], cost, slots, lines, from_line, to_line,
+        routes[route_of[n]].path[cardinality(routes[route_of[n]].path)], at);
+    else
+      answers := answers || preauth._other_answer(asks[n], rulings[n], routes[route_of[n]], slots, reserved, all_recorded or n = any (recorded), at);
+    end if;
+    from_line := to_line + 1;
+  end loop;
+  return answers;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._reserve_batch(call text, items jsonb, actors text[], within text[])
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  asks preauth._ask[] := preauth._asks(call, items, actors, within);
+begin
+  if not items @? '$[*].dry_run ? (@ == true)' then
+    return preauth._take(asks);
+  end if;
+  return preauth._rehearse_some(asks);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._resolve_round(asks preauth._ask[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  releases preauth._ask[] := array(select a from unnest(asks) as a where a.body ->> 'action' = 'release');
+  settlements preauth._ask[] := array(select a from unnest(asks) as a where a.body ->> 'action' <> 'release');
+  held preauth.reservation[] := preauth._held(asks);
+  answers preauth._answer[] := preauth._settle_round(settlements, preauth._held(settlements), at)
+    || preauth._release_round(releases, preauth._held(releases), at);
+begin
+  for k in 1 .. cardinality(asks) loop
+    perform preauth._log_change(asks[k].actor, 'reservation', asks[k].account_id || '/' || asks[k].request_id,
+      jsonb_build_object('state', preauth._state_at(held[k], at)),
+      jsonb_strip_nulls(jsonb_build_object('state', r.body ->> 'state', 'action', asks[k].body -> 'action', 'amounts', r.body::jsonb -> 'amounts')),
+      asks[k].body ->> 'reason')
+    from unnest(answers) as r
+    where r.n = asks[k].n and r.status = 200 and not (r.body ->> 'replayed')::boolean;
+  end loop;
+  return answers;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._respond(answer preauth._answer)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if coalesce(current_setting('request.method', true), '') = '' then
+    return answer.body::jsonb;
+  end if;
+  perform set_config('response.status', answer.status::text, true);
+  perform set_config('response.headers', (
+    select json_agg(json_build_object(h.key, h.value))
+    from (
+      select * from json_each_text(answer.headers)
+      union all
+      select 'Content-Type', case when answer.status < 400 then 'application/json; charset=utf-8' else 'application/problem+json' end
+    ) as h)::text, true);
+  return preauth._with_client_error(answer.body::jsonb);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._retire_budget(budget_id bigint, actor text, reason text)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  retired preauth.budget;
+begin
+  update preauth.budget as b set retired_at = preauth._now() where b.budget_id = _retire_budget.budget_id returning b.* into retired;
+  perform preauth._log_change(actor, 'budget', retired.owner || '/' || retired.name, preauth._budget_json(retired), null, reason);
+  return retired.retired_at;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._retry_delay(first_seconds integer, attempts_before integer)
+ RETURNS interval
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return make_interval(secs => greatest(first_seconds, least(first_seconds * 2.0 ^ least(attempts_before, 30), 3600))::double precision);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._revive_budget(holder text, wanted preauth.budget)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  update preauth.budget as b set retired_at = null
+  where b.budget_id = (
+      select r.budget_id from preauth.budget as r
+      where r.owner = holder and r.name = wanted.name and r.retired_at is not null and preauth._counts_alike(r, wanted)
+        and r.plan_id is not distinct from wanted.plan_id and r.account_id is not distinct from wanted.account_id
+      order by r.budget_id desc limit 1)
+    and not exists (select from preauth.budget as live where live.owner = holder and live.name = wanted.name and live.retired_at is null);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._revoke_statements()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select distinct pg_catalog.format('revoke all on %s %s from %s', case t.class when 'view' then 'table' else t.class end, t.name,
+    case g.grantee when 0 then 'public' else pg_catalog.quote_ident(r.rolname) end)
+  from preauth._things() as t
+  cross join lateral pg_catalog.aclexplode(t.acl) as g
+  left join pg_catalog.pg_roles as r on r.oid = g.grantee
+  where (g.grantee = 0 or r.rolname in ('preauth_service', 'preauth_audit', 'anon', 'authenticated', 'service_role'))
+    and not (t.schema = 'preauth_api' and t.class in ('function', 'view') and coalesce(r.rolname = any (preauth._audience(t.short_name)), false))
+    and not (t.class = 'schema' and t.schema = 'preauth_api' and coalesce(r.rolname <> 'anon', false))
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rolling_peaks()
+ RETURNS TABLE(window_id bigint, amount numeric)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select t.window_id, sum(t.amount) over (partition by t.window_id order by t.at, t.amount desc)
+  from (
+    select s.window_id, s.occurred_at as at, s.admitted as amount from preauth._rolling_spend() as s
+    union all
+    select s.window_id, s.occurred_at + s.slice_length * s.slice_count, -s.admitted from preauth._rolling_spend() as s
+  ) as t
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rolling_spend()
+ RETURNS TABLE(window_id bigint, slice_length interval, slice_count integer, amount bigint, admitted bigint, occurred_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select w.window_id, w.slice_length, w.slice_count, l.settled_amount,
+    case when u.kind in ('late_charge', 'recorded_exception') then 0 else least(l.settled_amount, l.amount) end, u.occurred_at
+  from preauth.budget_window as w
+  join preauth.hold_line as l on l.window_id = w.window_id and l.state = 'settled'
+  join preauth.usage_event as u on u.request_id = l.request_id and u.account_id = l.account_id and u.window_id is null
+  where w.slice_length is not null and l.settled_amount > 0
+  union all
+  select w.window_id, w.slice_length, w.slice_count, (u.amounts ->> b.unit)::bigint, 0, u.occurred_at
+  from preauth.budget_window as w
+  join preauth.budget as b on b.budget_id = w.budget_id
+  join preauth.usage_event as u on u.window_id = w.window_id and u.kind = 'adjustment'
+  where w.slice_length is not null and (u.amounts ->> b.unit)::bigint > 0
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rollover(value jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when jsonb_typeof(value) = 'object' then '{"overspend": false}'::jsonb || jsonb_strip_nulls(value) end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rollover_checks(body jsonb)
+ RETURNS TABLE(field text, message text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select c.field, c.message
+  from (select body -> 'rollover') as r (value)
+  cross join lateral (
+    select 'rollover', 'must be an object with max, or null for none' where jsonb_typeof(r.value) <> 'object'
+    union all
+    select 'rollover.' || f.name, 'is not a field of a rollover'
+    from jsonb_object_keys(case when jsonb_typeof(r.value) = 'object' then r.value - array['max', 'overspend'] else '{}' end) as f (name)
+    union all
+    select 'rollover.max', 'must be a whole number from 0 to 9007199254740991'
+    where jsonb_typeof(r.value) = 'object' and not coalesce(preauth._is_amount(r.value -> 'max'), false)
+    union all
+    select 'rollover.overspend', 'must be true or false' where jsonb_typeof(r.value) = 'object' and jsonb_typeof(r.value -> 'overspend') not in ('boolean', 'null')
+    union all
+    select 'rollover', 'is only for windows that end: calendar, cycle or fixed'
+    where jsonb_typeof(r.value) = 'object' and body -> 'window' ->> 'kind' in ('lifetime', 'rolling')
+  ) as c (field, message)
+  where r.value is not null and r.value <> 'null'
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._room(slot preauth._slot, reserved bigint)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return slot.capacity - slot.settled - reserved;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._route_keys(asks preauth._ask[], OUT account_ids text[], OUT models text[], OUT route_of integer[])
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  last_option integer;
+  model text;
+begin
+  account_ids := '{}';
+  models := '{}';
+  route_of := array_fill(null::integer, array[cardinality(asks)]);
+  for n in 1 .. cardinality(asks) loop
+    continue when asks[n].errors is not null;
+    if asks[n].within <> asks[n].account_id then
+      continue when not preauth._is_within(asks[n].account_id, asks[n].within);
+    end if;
+    last_option := coalesce(jsonb_array_length(asks[n].body -> 'alternatives'), 0);
+    for k in 0 .. last_option loop
+      model := asks[n].body ->> 'model';
+      if k > 0 then
+        model := preauth._option_model(asks[n].body, k);
+      end if;
+      if last_option > 0 or asks[n].account_id is distinct from account_ids[cardinality(account_ids)]
+          or model is distinct from models[cardinality(models)] then
+        account_ids := account_ids || asks[n].account_id;
+        models := models || model;
+      end if;
+    end loop;
+    route_of[n] := cardinality(account_ids) - last_option;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._routes(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], OUT routes preauth._route[], OUT route_of integer[], OUT opened text[], OUT worked_out text[], OUT made bigint[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  keys record;
+  fresh record;
+  at timestamptz := preauth._now();
+begin
+  keys := preauth._route_keys(asks);
+  route_of := keys.route_of;
+  routes := preauth._for_models(preauth._kept_routes(keys.account_ids, at), keys.models);
+  if not preauth._are_made(routes) then
+    worked_out := keys.account_ids;
+    opened := preauth._open_accounts(keys.account_ids, at);
+    fresh := preauth._make_routes(asks, quotes, quote_of, keys.account_ids, keys.models, route_of, at);
+    routes := fresh.routes;
+    made := fresh.made;
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._scale_of(tiers jsonb)
+ RETURNS numeric
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  scale numeric := 1;
+  per numeric;
+begin
+  for per in
+    select distinct (r.rate ->> 'per')::numeric
+    from jsonb_array_elements(tiers) as t (tier)
+    cross join lateral jsonb_each(t.tier -> 'rates') as r (dimension, rate)
+  loop
+    scale := lcm(scale, per);
+  end loop;
+  return scale;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._settle_charges(asks preauth._ask[], recorded integer[], rulings preauth._ruling[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  spent integer[];
+begin
+  spent := array(select r.n from unnest(rulings) as r where r.n = any (recorded) and r.verdict = 'authorized');
+  if cardinality(spent) = 0 then
+    return;
+  end if;
+  perform preauth._close_lines(array(
+    select row(asks[s.n].request_id, asks[s.n].account_id, h.position, h.window_id, 'settled', h.amount)::preauth._closing
+    from unnest(spent) as s (n)
+    cross join lateral (
+      select l.position, l.window_id, l.amount from preauth.hold_line as l
+      where l.request_id = asks[s.n].request_id and l.account_id = asks[s.n].account_id
+      offset 0  -- one look-up by key for each, however few rows the planner has seen
+    ) as h), at);
+  insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor, usage, cost, price_table_ids)
+  select r.account_id, r.request_id, case when preauth._is_record(r.body) then 'recorded_exception' else 'charge' end,
+    preauth._chosen_amounts(r), 'completed', at, r.actor, preauth._option_counts(r.body, 0),
+    preauth._held_cost(r.body, 0, r.price_table_ids), r.price_table_ids
+  from unnest(preauth._held(array(select asks[s.n] from unnest(spent) as s (n) order by s.n))) as r;
+  update preauth.reservation as r
+  set state = 'settled', closure = jsonb_strip_nulls(jsonb_build_object('amounts', preauth._chosen_amounts(r), 'usage', preauth._option_counts(r.body, 0),
+    'cost', preauth._held_cost(r.body, 0, r.price_table_ids)))
+  from unnest(spent) as s (n)
+  cross join lateral (
+    select x.ctid from preauth.reservation as x
+    where x.request_id = asks[s.n].request_id and x.account_id = asks[s.n].account_id
+    offset 0  -- one look-up by key for each, however few rows the planner has seen
+  ) as place
+  where r.ctid = place.ctid;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._settle_finding(ask preauth._ask, held preauth.reservation, place integer, holdings preauth._holding[], from_line integer, at timestamp with time zone, OUT verdict text, OUT amounts jsonb, OUT spent bigint[], OUT missing_unit text, OUT to_line integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  amount bigint;
+  state text := held.state;
+  exceeds boolean := false;
+  uncountable boolean := false;
+begin
+  amounts := case ask.body ->> 'action' when 'accept_overage' then held.closure else ask.body end -> 'amounts';
+  spent := array[]::bigint[];
+  to_line := from_line - 1;
+  while holdings[to_line + 1].place = place loop
+    to_line := to_line + 1;
+    amount := case
+      when holdings[to_line].unit = 'open_holds' then 0
+      else coalesce((amounts ->> holdings[to_line].unit)::bigint, case when holdings[to_line].unit = 'requests' then 1 end)
+    end;
+    spent := spent || amount;
+    missing_unit := least(missing_unit, case when amount is null then holdings[to_line].unit end);
+    if holdings[to_line].overage = 'reject' and holdings[to_line].state = 'held' and not coalesce(holdings[to_line].lapses_at <= at, false) then
+      exceeds := exceeds or preauth._overage(ask, holdings[to_line].unit, holdings[to_line].amount, amount) > 0;
+    end if;
+    uncountable := uncountable
+      or holdings[to_line].state <> 'settled' and coalesce(holdings[to_line].window_settled + amount > preauth._most_counted(), false);
+  end loop;
+  if held.expires_at <= at then
+    state := preauth._state_at(held, at);
+  end if;
+  verdict := case when uncountable then 'amount_out_of_range'
+    else preauth._settle_verdict(ask, held, state, amounts, missing_unit, exceeds) end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._settle_problem(ask preauth._ask, missing_unit text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return coalesce(ask.body -> 'priced' -> 'refused', ask.body -> 'priced' -> 'problems' -> missing_unit);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._settle_round(asks preauth._ask[], held preauth.reservation[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  answers preauth._answer[] := array[]::preauth._answer[];
+  ready preauth._ask[] := array[]::preauth._ask[];
+  closings preauth._closing[] := array[]::preauth._closing[];
+  holdings preauth._holding[];
+  f record;
+  from_line integer := 1;
+  to_line integer;
+begin
+  if preauth._is_charge_due(held, at) then
+    perform preauth._expire(asks, 'charge', at);
+    held := preauth._held(asks);
+  end if;
+  asks := preauth._with_costs(asks, held);
+  holdings := preauth._holdings(asks);
+  for k in 1 .. cardinality(asks) loop
+    f := preauth._settle_finding(asks[k], held[k], k, holdings, from_line, at);
+    to_line := f.to_line;
+    case f.verdict
+      when 'settle' then
+        ready := ready || case when asks[k].body -> 'amounts' is null then preauth._with_amounts(asks[k], f.amounts) else asks[k] end;
+        for l in from_line .. to_line loop
+          closings := closings || row(asks[k].request_id, asks[k].account_id, holdings[l].position, holdings[l].window_id, 'settled',
+            f.spent[l - from_line + 1])::preauth._closing;
+        end loop;
+      when 'replay' then
+        answers := answers || row(asks[k].n, 200, null, (preauth._prior_reply(asks[k], held[k]) || '{"replayed": true}')::json, null)::preauth._answer;
+      when 'mark_unknown' then
+        answers := answers || preauth._mark_unknown(asks[k], at);
+      when 'mark_exceeding' then
+        answers := answers || preauth._mark_exceeding(asks[k], at);
+      else
+        answers := answers || preauth._refuse_settlement(asks[k], f.verdict, f.missing_unit, at);
+    end case;
+    from_line := to_line + 1;
+  end loop;
+  if cardinality(ready) > 0 then
+    answers := answers || preauth._write_settlements(ready, preauth._close_lines(closings, at), at);
+  end if;
+  return answers;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._settle_verdict(ask preauth._ask, r preauth.reservation, state text, amounts jsonb, missing_unit text, exceeds boolean)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when state = 'denied' then 'not_authorized'
+    when r.call = 'charge' then 'already_settled'
+    when ask.body ->> 'action' = 'accept_overage' then case
+      when state = 'overage_review' then 'settle'
+      when r.closure ->> 'action' = 'accept_overage' then 'replay'
+      else case state when 'settled' then 'already_settled' when 'released' then 'already_released' when 'lapsed' then 'hold_lapsed' else 'settlement_conflict' end
+    end
+    when ask.body ->> 'outcome' = 'unknown' then
+      case state when 'settled' then 'already_settled' when 'released' then 'already_released' when 'lapsed' then 'hold_lapsed'
+        when 'overage_review' then 'settlement_exceeds_hold' when 'unknown' then case when r.state = 'unknown' then 'replay' else 'mark_unknown' end
+        else 'mark_unknown' end
+    when state = 'settled' then case when r.closure -> 'amounts' = amounts
+      and (not ask.body ? 'usage' or not r.closure ? 'usage' or r.closure -> 'usage' = ask.body -> 'usage') then 'replay' else 'settlement_conflict' end
+    when ask.body ? 'priced' and preauth._settle_problem(ask, missing_unit) is not null then preauth._settle_problem(ask, missing_unit) ->> 'code'
+    when missing_unit is not null then 'amount_missing'
+    when ask.call = 'resolve' then 'settle'
+    when state = 'overage_review' then 'settlement_exceeds_hold'
+    when exceeds then 'mark_exceeding'
+    else 'settle'
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._settled_at(w preauth.budget_window, at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case when w.slice_length is null then w.settled else (
+    select coalesce(sum(s.settled), 0)::bigint from preauth.window_slice as s where s.window_id = w.window_id and s.ages_at > at) end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._settlement(ask preauth._ask, closed preauth._closed[], from_line integer, to_line integer, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  lines text := '';
+  overage text := '';
+  late boolean := false;
+  line preauth._closed;
+  excess bigint;
+begin
+  for k in from_line .. to_line loop
+    line := closed[k];
+    excess := greatest(line.settled_amount - line.amount, 0);
+    if ask.body ? 'priced' then
+      excess := preauth._overage(ask, line.unit, line.amount, line.settled_amount);
+    end if;
+    lines := lines || case when k > from_line then ', ' else '' end
+      || format('{"budget": "%s", "scope": "%s", "unit": "%s", "window": "%s", "held": %s, "amount": %s, "overage": %s',
+        line.budget, line.scope, line.unit, line.window_key, line.amount, line.settled_amount, excess)
+      || case when line.scope = line.account_id then format(', "settled": %s, "reserved": %s, "available": %s}', line.settled_after, line.reserved_after,
+        coalesce((line.limit_after - line.settled_after - line.reserved_after)::text, 'null')) else '}' end;
+    if excess > 0 then
+      overage := overage || case when overage <> '' then ', ' else '' end || format('"%s": %s', line.unit, excess);
+    end if;
+    late := late or line.late and line.unit <> 'open_holds';
+  end loop;
+  return format('{"request_id": "%s", "account_id": "%s", "state": "settled", "outcome": "%s", "amounts": %s, "lines": [%s], "overage": {%s}, '
+      '"late": %s, "settled_at": "%s", "replayed": false%s%s}',
+    ask.request_id, ask.account_id, coalesce(ask.body ->> 'outcome', 'completed'), ask.body -> 'amounts', lines, overage,
+    late::text, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), case when ask.call = 'resolve' then format(', "resolved": true, "action": %s', ask.body -> 'action') else '' end,
+    case when ask.body ? 'usage' then format(', "usage": %s, "cost": %s, "price_table_id": %s', ask.body -> 'usage',
+      coalesce(ask.body -> 'priced' -> 'cost', 'null'), coalesce(ask.body -> 'priced' -> 'price_table_ids' -> 0, 'null')) else '' end)::jsonb;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._shape_errors(call text, item jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  errors jsonb := '[]'::jsonb;
+  field record;
+begin
+  if item is null or jsonb_typeof(item) <> 'object' then
+    return preauth._error('', 'must be an object');
+  end if;
+  if not item ?& preauth._required_fields(call) then
+    errors := (select jsonb_agg(preauth._error(f.name, 'is required') -> 0)
+               from unnest(preauth._required_fields(call)) as f (name) where not item ? f.name);
+  end if;
+  for field in select f.key, f.value from jsonb_each(item) as f loop
+    errors := errors || coalesce(preauth._field_errors(call, field.key, field.value), '[]');
+  end loop;
+  return nullif(errors || preauth._amounts_presence_errors(call, item), '[]');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._shares(tariff preauth._tariff, counts jsonb, is_ceiling boolean)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  figures numeric[] := case when is_ceiling then tariff.bounds else tariff.rates end;
+  tier integer := preauth._tier_of(tariff, counts);
+  so_far numeric := 0;
+  before numeric := 0;
+  shares jsonb := '{}'::jsonb;
+begin
+  for d in 1 .. cardinality(tariff.dimensions) loop
+    continue when figures[tier][d] is null or not (counts ? tariff.dimensions[d] or tariff.dimensions[d] = 'requests');
+    so_far := so_far + case when is_ceiling and tariff.dimensions[d] = 'requests' then greatest((counts -> 'requests')::numeric, 1)
+      else coalesce((counts -> tariff.dimensions[d])::numeric, 1) end * figures[tier][d];
+    shares := shares || jsonb_build_object(tariff.dimensions[d], div(so_far + tariff.scale - 1, tariff.scale) - before);
+    before := div(so_far + tariff.scale - 1, tariff.scale);
+  end loop;
+  return shares;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._shortage_reason(slot preauth._slot, required bigint)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when slot.unit = 'open_holds' then 'too_many_holds'
+    when required + least(slot.settled, 0) > slot.capacity and not (isfinite(slot.ends_at) and required <= slot.next_capacity) then 'exceeds_limit'
+    else 'budget_exhausted'
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._shortage_ruling(n integer, option_no integer, place integer, slot preauth._slot, reserved bigint, required bigint)
+ RETURNS preauth._ruling
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return row(n, preauth._shortage_reason(slot, required), option_no, place, required, slot.limit_amount - slot.settled - reserved, null, null, null)::preauth._ruling;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._slice_length(policy jsonb)
+ RETURNS interval
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when policy ->> 'kind' = 'rolling' then
+    make_interval(secs => (policy ->> 'seconds')::double precision / (policy ->> 'slices')::double precision) end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._slices_error(slices jsonb, seconds jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when not coalesce(preauth._is_amount(slices) and slices::text::bigint between 1 and 1000, false) then 'must be from 1 to 1000'
+    when preauth._is_period_in_seconds(seconds) and (seconds::text::bigint * 1000) % slices::text::bigint <> 0
+      then 'must divide the period into slices of whole milliseconds'
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._slot_turns(slot preauth._slot, place integer, reserved bigint, required bigint, at timestamp with time zone, lapses preauth._lapse[])
+ RETURNS TABLE(turns_at timestamp with time zone, short integer)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select t.turns_at, case when not t.fits then 1 when t.did is null then 0 else -1 end
+  from (
+    select p.turns_at, p.fits, lag(p.fits) over (order by p.turns_at, p.step) as did
+    from (
+      select at as turns_at, 0 as step, required = 0 or slot.settled + reserved + required <= slot.capacity as fits
+      union all
+      select greatest(l.lapses_at, at), (row_number() over (order by l.lapses_at))::integer,
+        required = 0 or slot.settled + reserved - l.freed + required <= slot.capacity or l.is_last and required + least(slot.settled, 0) <= slot.capacity
+      from unnest(lapses) as l
+      where l.slot = place and l.lapses_at < slot.ends_at
+      union all
+      select slot.ends_at, 1000000, required = 0 or required <= slot.next_capacity where isfinite(slot.ends_at)
+    ) as p
+  ) as t
+  where t.fits is distinct from t.did
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._slots_as_of(slots preauth._slot[], at timestamp with time zone)
+ RETURNS preauth._slot[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  found record;
+begin
+  if not exists (select from preauth.account as a where a.plan_changes_at <= at)
+      and not exists (select from preauth.budget_window as w where w.raised_until <= at) then
+    return slots;
+  end if;
+  perform preauth._end_raises(array(
+    select w.window_id from unnest(slots) as s join preauth.budget_window as w on w.window_id = s.window_id where w.raised_until <= at), at);
+  for k in 1 .. cardinality(slots) loop
+    select w, preauth._budget_at(w, at) as budget into found from preauth.budget_window as w where w.window_id = slots[k].window_id;
+    slots[k].limit_amount := preauth._limit_at(found.w, found.budget, at);
+    slots[k].capacity := preauth._capacity(slots[k].limit_amount, preauth._overdraft(found.budget));
+    slots[k].next_capacity := preauth._next_capacity(found.w, found.budget);
+    slots[k].on_expiry := (found.budget).on_expiry;
+  end loop;
+  return slots;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._spend_errors(since timestamp with time zone, until timestamp with time zone, by text[], label text, time_zone text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0), '[]')
+  from (values
+    ('since', case when since is null then 'is required' end),
+    ('until', case when until is null then 'is required' when until <= since then 'must be later than since' end),
+    ('by', case when by is null or not by <@ array['day', 'account', 'model', 'label'] then 'must name day, account, model or label' end),
+    ('label', case when ('label' = any (by)) <> (label is not null) then 'must be given when by names label, and only then' end),
+    ('time_zone', case when not coalesce(preauth._is_time_zone(to_jsonb(time_zone)), false) then 'must be an IANA time zone, such as Europe/Amsterdam' end)
+  ) as c (field, message)
+  where c.message is not null
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._spent(amounts jsonb, unit text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when unit = 'open_holds' then 0 else preauth._amount_of(amounts, unit) end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._state_at(r preauth.reservation, at timestamp with time zone)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when r.state in ('authorized', 'cancellation_requested') and r.expires_at <= at then
+      case r.on_expiry when 'keep' then 'unknown' when 'charge' then 'settled' else 'lapsed' end
+    else r.state
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._steps_of(window_id bigint, from_at timestamp with time zone, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[])
+ RETURNS TABLE(steps_at timestamp with time zone, taken bigint)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  place constant integer := array_position(slot_ids, window_id);
+begin
+  if place is not null then
+    return query
+      select greatest(l.lapses_at, from_at), case when bool_or(l.is_last) then least(slots[place].settled, 0) else slots[place].settled + reserved[place] - max(l.freed) end
+      from (select null::timestamptz as lapses_at, 0::bigint as freed, false as is_last
+            union all select l.lapses_at, l.freed, l.is_last from unnest(lapses) as l where l.slot = place) as l
+      group by 1;
+  else
+    return query
+      select greatest(l.lapses_at, from_at), (w.settled + w.reserved - sum(sum(l.amount)) over (order by greatest(l.lapses_at, from_at)))::bigint
+      from preauth.budget_window as w
+      cross join lateral (
+        select null::timestamptz as lapses_at, 0::bigint as amount
+        union all
+        select x.lapses_at, x.amount from preauth._window_lapses(w.window_id, 10000) as x
+      ) as l
+      where w.window_id = _steps_of.window_id
+      group by 1, w.settled, w.reserved;
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._stricter_expiry(one text, other text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when one is null then other when 'keep' in (one, other) then 'keep' when 'charge' in (one, other) then 'charge' else one end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._stuck_json(r preauth.reservation, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select jsonb_build_object(
+    'request_id', r.request_id, 'account_id', r.account_id, 'state', preauth._state_at(r, at), 'model', r.model,
+    'age_seconds', floor(extract(epoch from at - r.created_at))::bigint,
+    'created_at', preauth._time(r.created_at), 'expires_at', preauth._time(r.expires_at), 'actor', r.actor,
+    'held', (
+      select coalesce(jsonb_object_agg(h.unit, h.amount), '{}')
+      from (
+        select b.unit, max(l.amount) as amount
+        from preauth.hold_line as l
+        join preauth.budget_window as w on w.window_id = l.window_id
+        join preauth.budget as b on b.budget_id = w.budget_id
+        where l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'held' and b.unit <> 'open_holds'
+        group by b.unit
+      ) as h),
+    'refused', case when r.state = 'overage_review' then r.closure -> 'amounts' end)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._switch_errors(body jsonb, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
+    select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.field), '[]') from (
+      select f.name, 'is not a field of a change of plan' from jsonb_object_keys(body - array['plan_id', 'apply', 'at', 'reason']) as f (name)
+      union all
+      values
+        ('plan_id', case when not body ? 'plan_id' then 'is required' else preauth._value_error('id', body -> 'plan_id') end),
+        ('at', case
+          when body ->> 'at' is null then null
+          when not preauth._is_instant(body -> 'at') then 'must be an instant with its offset, such as 2026-10-01T00:00:00Z'
+          when body ->> 'apply' is not null then 'is instead of apply'
+          when (body ->> 'at')::timestamptz <= _switch_errors.at then 'must be in the future' end)
+    ) as c (field, message)
+    where c.message is not null) || preauth._change_body_errors(body) end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._take(asks preauth._ask[])
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  way record;
+  quoted record;
+  locked record;
+  decided record;
+  rulings preauth._ruling[];
+  recorded integer[];
+  at timestamptz;
+begin
+  quoted := preauth._quotes(asks);
+  way := preauth._routes(asks, quoted.quotes, quoted.quote_of);
+  locked := preauth._lock_slots(way.routes);
+  at := preauth._now();
+  if way.worked_out is not null then
+    locked.slots := preauth._slots_as_of(locked.slots, at);
+  end if;
+  decided := preauth._decide(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slot_ids, at, locked.slots, locked.reserved);
+  rulings := decided.rulings;
+  if cardinality(way.opened) > 0 then
+    perform preauth._close_unused_accounts(way.opened, asks, rulings);
+  end if;
+  if preauth._has_denial(rulings) then
+    rulings := preauth._prove_denials(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, decided.slots, locked.slot_ids, decided.reserved, decided.lines, way.made, at, rulings);
+  end if;
+  recorded := preauth._record(asks, quoted.quotes, quoted.quote_of, rulings, decided.lines, decided.slots, at);
+  if way.worked_out is not null then
+    perform preauth._close_unstarted_windows(way.made, decided.lines, recorded, locked.slot_ids);
+    if cardinality(recorded) > 0 then
+      perform preauth._keep_routes(way.worked_out, at);
+    end if;
+  end if;
+  return preauth._reserve_answers(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, decided.slots, decided.reserved, rulings, decided.lines, recorded, at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._take_up(account_id text, apply text, at timestamp with time zone, actor text, reason text, since timestamp with time zone DEFAULT NULL::timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  taken bigint[];
+begin
+  with pair as (
+    select t.window_id, e.budget, former
+    from preauth._budgets_of(array[_take_up.account_id], at) as e
+    cross join lateral preauth._window_to_take_up(_take_up.account_id, e.budget, coalesce(since, at)) as t
+    join preauth.budget as former on former.budget_id = t.budget_id
+  ), moved as (
+    update preauth.budget_window as w
+    set budget_id = (p.budget).budget_id,
+      ordinal = 1 + coalesce((select max(x.ordinal) from preauth.budget_window as x
+                              where x.account_id = _take_up.account_id and x.budget_id = (p.budget).budget_id), 0),
+      limit_amount = case apply when 'now' then l.limit_amount else w.limit_amount end,
+      raised = case apply when 'now' then l.raised else w.raised end,
+      raised_until = case apply when 'now' then l.raised_until else w.raised_until end,
+      overdraft_amount = preauth._overdraft(p.budget)
+    from pair as p
+    join preauth.budget_window as was on was.window_id = p.window_id
+    cross join lateral preauth._limit_with(was, (p.budget).limit_amount, coalesce(since, at)) as l
+    where w.window_id = p.window_id
+    returning w.window_id, was.limit_amount as before, w.limit_amount as after,
+      (p.former).owner || '/' || (p.former).name as taken_from, (p.budget).owner || '/' || (p.budget).name as taken_by
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select _take_up.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', m.window_id,
+      jsonb_build_object('before', m.before, 'after', m.after, 'from', m.taken_from, 'to', m.taken_by), at, coalesce(actor, preauth._caller()), reason
+    from moved as m
+    returning window_id
+  )
+  select array_agg(n.window_id) into taken from noted as n;
+  perform preauth._raise_alerts(taken, at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._taken_at(steps preauth._step[], at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$ select s.taken from unnest(steps) as s where s.steps_at <= at order by s.steps_at desc limit 1 $function$;
+
+CREATE OR REPLACE FUNCTION preauth._tariffs(names text[], at timestamp with time zone)
+ RETURNS preauth._tariff[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  tariffs preauth._tariff[];
+  has_alias boolean;
+begin
+  select array_agg(p.tariff), bool_or(p.is_alias) into tariffs, has_alias
+  from (
+    select one.tariff, one.is_alias from unnest(names) as n (name)
+    cross join lateral (
+      select row(x.name, x.price_table_id, x.unit, x.scale, x.dimensions, x.thresholds, x.rates, x.bounds, x.required, x.plain)::preauth._tariff as tariff,
+        x.alias_of is not null as is_alias
+      from preauth.price_table as x
+      where x.name = n.name and x.unit = 'usd_nano' and x.effective_from <= at and x.published_at <= at
+      order by x.effective_from desc limit 1
+    ) as one
+    union all
+    (select distinct on (x.name, x.unit)
+      row(x.name, x.price_table_id, x.unit, x.scale, x.dimensions, x.thresholds, x.rates, x.bounds, x.required, x.plain)::preauth._tariff, x.alias_of is not null
+    from preauth.price_table as x
+    where x.name = any (names) and x.unit <> 'usd_nano' and x.effective_from <= at and x.published_at <= at
+    order by x.name, x.unit, x.effective_from desc)
+  ) as p;
+  return case when has_alias then preauth._without_aliases(tariffs, at) else coalesce(tariffs, array[]::preauth._tariff[]) end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._tariffs_of(price_table_ids bigint[])
+ RETURNS preauth._tariff[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return array(
+    select row(p.name, p.price_table_id, p.unit, p.scale, p.dimensions, p.thresholds, p.rates, p.bounds, p.required, p.plain)::preauth._tariff
+    from preauth.price_table as p
+    where p.price_table_id = any (price_table_ids) and p.tiers is not null
+    order by p.unit <> 'usd_nano', p.unit);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._things()
+ RETURNS TABLE(class text, schema text, name text, short_name text, owner oid, acl aclitem[])
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  with space as (
+    select n.oid, n.nspname, n.nspowner, n.nspacl from pg_catalog.pg_namespace as n where n.nspname in ('preauth', 'preauth_api')
+  )
+  select 'schema', s.nspname, pg_catalog.quote_ident(s.nspname), s.nspname, s.nspowner, coalesce(s.nspacl, pg_catalog.acldefault('n', s.nspowner))
+  from space as s
+  union all
+  select case c.relkind when 'v' then 'view' else 'table' end, s.nspname, pg_catalog.format('%I.%I', s.nspname, c.relname), c.relname, c.relowner,
+    coalesce(c.relacl, pg_catalog.acldefault('r', c.relowner))
+  from pg_catalog.pg_class as c
+  join space as s on s.oid = c.relnamespace
+  where c.relkind in ('r', 'p', 'v')
+  union all
+  select 'type', s.nspname, pg_catalog.format('%I.%I', s.nspname, t.typname), t.typname, t.typowner,
+    coalesce(t.typacl, pg_catalog.acldefault('T', t.typowner))
+  from pg_catalog.pg_type as t
+  join space as s on s.oid = t.typnamespace
+  where t.typtype in ('d', 'e', 'r') or t.typtype = 'c' and exists (select from pg_catalog.pg_class as c where c.oid = t.typrelid and c.relkind = 'c')
+  union all
+  select 'function', s.nspname, pg_catalog.format('%I.%I(%s)', s.nspname, p.proname, pg_catalog.pg_get_function_identity_arguments(p.oid)),
+    p.proname, p.proowner, coalesce(p.proacl, pg_catalog.acldefault('f', p.proowner))
+  from pg_catalog.pg_proc as p
+  join space as s on s.oid = p.pronamespace
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._thresholds(body jsonb)
+ RETURNS smallint[]
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select coalesce(array_agg(t.threshold::smallint order by t.threshold::smallint), '{}')
+  from jsonb_array_elements_text(coalesce(nullif(body -> 'thresholds', 'null'), '[]')) as t (threshold)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._tier_errors(path text, tier jsonb, unit text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  errors jsonb := '[]'::jsonb;
+begin
+  if jsonb_typeof(tier) <> 'object' then
+    return preauth._error(path, 'must be an object {above_input_tokens, rates}');
+  end if;
+  select coalesce(jsonb_agg(preauth._error(path || '.' || f.name, 'is not a field of a tier') -> 0), '[]') into errors
+  from jsonb_object_keys(tier - array['above_input_tokens', 'rates']) as f (name);
+  if preauth._is_amount(tier -> 'above_input_tokens') is not true then
+    errors := errors || preauth._error(path || '.above_input_tokens', 'must be a whole number from 0 to 9007199254740991');
+  end if;
+  return errors || preauth._rates_errors(path || '.rates', tier -> 'rates', unit);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._tier_of(tariff preauth._tariff, counts jsonb)
+ RETURNS integer
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  input numeric := 0;
+begin
+  if cardinality(tariff.thresholds) = 1 then
+    return 1;
+  end if;
+  for d in 1 .. cardinality(tariff.dimensions) loop
+    if counts ? tariff.dimensions[d] and (tariff.dimensions[d] = 'prompt_tokens' or preauth._dimension_side(tariff.dimensions[d]) = 'input') then
+      input := input + (counts -> tariff.dimensions[d])::numeric;
+    end if;
+  end loop;
+  for tier in reverse cardinality(tariff.thresholds) .. 2 loop
+    if input > tariff.thresholds[tier] then
+      return tier;
+    end if;
+  end loop;
+  return 1;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._tier_order_errors(path text, tiers jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select coalesce(jsonb_agg(preauth._error(path || '.' || c.place - 1 || '.' || c.field, c.message) -> 0 order by c.place, c.field), '[]')
+  from (
+    select t.place, f.field, f.message
+    from (
+      select w.place, (w.tier ->> 'above_input_tokens')::bigint as above, lag((w.tier ->> 'above_input_tokens')::bigint) over (order by w.place) as before,
+        array(select jsonb_object_keys(w.tier -> 'rates') order by 1) = array(select jsonb_object_keys(tiers -> 0 -> 'rates') order by 1) as alike
+      from jsonb_array_elements(tiers) with ordinality as w (tier, place)
+    ) as t
+    cross join lateral (values
+      ('above_input_tokens', case when t.place = 1 and t.above <> 0 then 'must be 0: the first tier begins there'
+        when t.above <= t.before then 'overlaps the tier before it' end),
+      ('rates', case when not t.alike then 'must price the same dimensions as the first tier' end)
+    ) as f (field, message)
+  ) as c
+  where c.message is not null
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._tiers_errors(path text, tiers jsonb, unit text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  errors jsonb;
+begin
+  if jsonb_typeof(tiers) is distinct from 'array' or jsonb_array_length(tiers) not between 1 and 16 then
+    return preauth._error(path, 'must be an array of 1 to 16 tiers');
+  end if;
+  select coalesce(jsonb_agg(e.error), '[]') into errors
+  from jsonb_array_elements(tiers) with ordinality as t (tier, place)
+  cross join lateral jsonb_array_elements(preauth._tier_errors(path || '.' || t.place - 1, t.tier, unit)) as e (error);
+  return case when errors <> '[]' then errors else preauth._tier_order_errors(path, tiers) end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._tiers_of(body jsonb, unit text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select jsonb_agg(jsonb_build_object('above_input_tokens', t.tier -> 'above_input_tokens', 'rates', (
+      select jsonb_object_agg(r.dimension, jsonb_build_object(
+        preauth._rate_field(unit), r.rate -> preauth._rate_field(unit),
+        'per', r.rate -> 'per',
+        'required', coalesce(nullif(r.rate -> 'required', 'null'),
+          to_jsonb(r.dimension in ('input_tokens', 'output_tokens') and r.rate -> preauth._rate_field(unit) <> '0'))))
+      from jsonb_each(t.tier -> 'rates') as r (dimension, rate))) order by t.place)
+  from jsonb_array_elements(coalesce(nullif(body -> 'tiers', 'null'),
+    jsonb_build_array(jsonb_build_object('above_input_tokens', 0, 'rates', body -> 'rates')))) with ordinality as t (tier, place)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._time(instant timestamp with time zone)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case when isfinite(instant) then to_char(instant at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._timeline(r preauth.reservation)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select jsonb_agg(jsonb_build_object('at', preauth._time(t.at), 'event', t.event, 'actor', t.actor, 'detail', t.detail) order by t.at, t.source, t.place)
+  from (
+    select r.created_at, 0, 0::bigint, case when r.denial is null then 'authorized' else 'denied' end, r.actor, null::jsonb
+    union all
+    select e.occurred_at, 1, e.event_id, e.event, e.actor, e.detail
+    from preauth.reservation_event as e where e.request_id = r.request_id and e.account_id = r.account_id
+    union all
+    select u.occurred_at, 2, u.event_id, u.kind, u.actor,
+      jsonb_strip_nulls(jsonb_build_object('amounts', u.amounts, 'overage', u.overage, 'outcome', u.outcome, 'provider_request_id', u.provider_request_id, 'reason', u.reason))
+    from preauth.usage_event as u where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null
+  ) as t (at, source, place, event, actor, detail)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._token_count(counts jsonb)
+ RETURNS numeric
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return (select coalesce(sum(c.value::numeric), 0) from jsonb_each(counts) as c where c.key like '%\_tokens');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._troubled_quote(amounts jsonb, price_table_ids bigint[], problems jsonb, model text, counts jsonb, told jsonb)
+ RETURNS preauth._quote
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  tokens numeric := preauth._token_count(counts);
+  unbounded jsonb := jsonb_path_query_first(problems, '$.* ? (@.code == "dimension_unbounded")');
+begin
+  if not coalesce(amounts ? 'usd_nano', false) and not problems ? 'usd_nano' then
+    problems := problems || jsonb_build_object('usd_nano', jsonb_build_object('code', 'price_missing', 'model', model, 'unit', 'usd_nano'));
+  end if;
+  amounts := coalesce(amounts, '{}') - 'tokens';
+  if unbounded is not null then
+    problems := problems || jsonb_build_object('tokens', unbounded);
+  elsif tokens > 9007199254740991 then
+    problems := problems || '{"tokens": {"code": "amount_out_of_range", "unit": "tokens"}}';
+  else
+    amounts := amounts || jsonb_build_object('tokens', tokens);
+  end if;
+  return row(amounts || coalesce(told, '{}'), price_table_ids, problems)::preauth._quote;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._unbounded(dimensions text[], bounds jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  for d in 1 .. cardinality(dimensions) loop
+    if not preauth._is_bounded(dimensions[d], bounds) then
+      return dimensions[d];
+    end if;
+  end loop;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._unbounded_amounts(tariffs preauth._tariff[], usage jsonb, bounds jsonb, told jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  free jsonb := (
+    select jsonb_object_agg(c.key, f.count) from jsonb_each(usage) as c
+    cross join lateral (select preauth._free_count(c.key, c.value::numeric, bounds) as count) as f
+    where f.count > 0);
+  amounts jsonb;
+begin
+  if free is null then
+    return null;
+  end if;
+  select jsonb_object_agg(t.unit, div(s.total + t.scale - 1, t.scale)) into amounts
+  from unnest(tariffs) as t
+  cross join lateral (
+    select sum((free -> d.dimension)::numeric * t.rates[preauth._tier_of(t, usage)][d.place]) as total
+    from unnest(t.dimensions) with ordinality as d (dimension, place)
+    where free ? d.dimension
+  ) as s;
+  return (jsonb_build_object('tokens', preauth._token_count(free)) || coalesce(amounts, '{}')) - array(select jsonb_object_keys(coalesce(told, '{}')));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._unknown_body(r preauth.reservation)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return jsonb_build_object('request_id', r.request_id, 'account_id', r.account_id, 'state', 'unknown', 'outcome', 'unknown',
+    'expires_at', preauth._time(r.expires_at), 'replayed', false);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._unmade(account_ids text[], models text[], at timestamp with time zone)
+ RETURNS TABLE(depth integer, scope text, zone text, budget preauth.budget, counter_id bigint)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select distinct on (b.depth, b.scope, b.counter_id) b.depth, b.scope, b.zone, b.budget, b.counter_id
+  from unnest(account_ids, models) as r (account_id, model)
+  join preauth.account as leaf on leaf.account_id = r.account_id
+  cross join lateral preauth._applicable_budgets(leaf.path, r.model, at) as b
+  where not exists (select from preauth._current_window(b.scope, b.counter_id, at))
+  order by b.depth desc, b.scope, b.counter_id
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._unopened(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[])
+ RETURNS TABLE(account_id text, model text)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return query
+    select distinct a.account_id, preauth._option_model(a.body, o.option_no)
+    from unnest(asks) as a
+    cross join lateral generate_series(0, preauth._last_option(a.body)) as o (option_no)
+    cross join lateral (select (routes[route_of[a.n] + o.option_no]).*) as r
+    where array_position(r.window_ids, null) is not null
+      and (preauth._is_record(a.body) or not preauth._is_untold(row(r.*)::preauth._route,
+        preauth._asked_amounts(a.body, o.option_no, quotes, quote_of[a.n]),
+        quotes[quote_of[a.n] + o.option_no].problems));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._untold_ruling(ruling preauth._ruling, route preauth._route, wanted bigint[], problems jsonb)
+ RETURNS preauth._ruling
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  problem jsonb;
+begin
+  ruling.detail := preauth._missing_unit(route, wanted);
+  ruling.verdict := case when ruling.detail is not null then 'amount_missing' when not preauth._is_counted(route, wanted) then 'no_budget' end;
+  if problems <> '{}' then
+    problem := preauth._quote_problem(problems, route, wanted, ruling.detail);
+    ruling.verdict := coalesce(problem ->> 'code', ruling.verdict);
+    ruling.detail := coalesce(problem::text, ruling.detail);
+  end if;
+  return ruling;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._usage_problems(problems jsonb, model text, told jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if problems -> 'usd_nano' ->> 'code' = 'price_missing' then
+    problems := jsonb_set(problems, '{usd_nano,model}', coalesce(to_jsonb(model), 'null'));
+  end if;
+  return jsonb_strip_nulls(jsonb_build_object('problems', problems, 'refused', (
+    select p.value from jsonb_each(problems) as p
+    where p.value ->> 'code' <> 'price_missing' and not coalesce(told, '{}') ? p.key
+    order by p.key limit 1)));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._value_error(kind text, value jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case kind
+    when 'id' then
+      case when jsonb_typeof(value) <> 'string' then 'must be a string'
+           when not preauth._is_id(value #>> '{}') then 'must be 1 to 128 characters of A-Z a-z 0-9 _ . : @ / -' end
+    when 'ttl' then
+      case when not preauth._is_amount(value) then 'must be a whole number'
+           when value::text::bigint not between 1 and 86400 then 'must be from 1 to 86400' end
+    when 'flag' then
+      case when jsonb_typeof(value) <> 'boolean' then 'must be true or false' end
+    when 'text' then
+      case when not preauth._is_line(value, 256) then 'must be a string of 1 to 256 characters, none of them a control character' end
+    when 'outcome' then
+      case when value not in ('"completed"', '"interrupted"', '"unknown"') then 'must be completed, interrupted or unknown' end
+    when 'action' then
+      case when value not in ('"settle"', '"release"', '"accept_overage"') then 'must be settle, release or accept_overage' end
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._variant_of(model text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return substring(model from ':(batch|flex|priority)$');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._verify_admissions()
+ RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  with undecided as (
+    select u.request_id, u.account_id from preauth.usage_event as u where u.kind in ('late_charge', 'recorded_exception')
+  ), admitted as (
+    select l.window_id, sum(case l.state when 'held' then l.amount else least(l.settled_amount, l.amount) end) as amount
+    from preauth.hold_line as l
+    left join undecided as x on x.request_id = l.request_id and x.account_id = l.account_id
+    where l.state in ('held', 'settled') and x.request_id is null
+    group by l.window_id
+  )
+  select 'hard_window_admitted_within_limit', w.account_id, w.window_id, null::text, '<= ' || w.limit_amount, a.amount::text
+  from admitted as a
+  join preauth.budget_window as w on w.window_id = a.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id and b.enforcement = 'hard'
+  where a.amount > w.limit_amount and w.slice_length is null
+    and preauth._was_always_so(w, b)
+  union all
+  select 'hard_rolling_window_admitted_within_limit', w.account_id, w.window_id, null, '<= ' || w.limit_amount, r.amount::text
+  from (select p.window_id, max(p.amount) as amount from preauth._rolling_peaks() as p group by p.window_id) as r
+  join preauth.budget_window as w on w.window_id = r.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id and b.enforcement = 'hard'
+  where r.amount > w.limit_amount and preauth._was_always_so(w, b)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._verify_alerts()
+ RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  with due as (
+    select d.window_id, min(d.level) filter (where d.may_come) as alert_at, bool_or(d.is_due) as is_due, bool_or(w.slice_length is not null) as is_rolling
+    from preauth._due_alerts(array(select x.window_id from preauth.budget_window as x), preauth._now()) as d
+    join preauth.budget_window as w on w.window_id = d.window_id
+    group by d.window_id
+  )
+  select c.check_name, w.account_id, w.window_id, null::text, c.expected, c.actual
+  from preauth.budget_window as w
+  left join due as d on d.window_id = w.window_id
+  cross join lateral (values
+    ('next_alert_is_at_the_lowest_threshold_not_told', coalesce(d.alert_at::text, 'none'), coalesce(w.alert_at::text, 'none')),
+    ('threshold_reached_is_told', 'true', (not coalesce(d.is_due and not d.is_rolling, false))::text)
+  ) as c (check_name, expected, actual)
+  where c.expected <> c.actual and w.ends_at > preauth._now()
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._verify_costs()
+ RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select 'cost_is_what_its_price_table_says', u.account_id, null::bigint, u.request_id,
+    jsonb_build_object('cost', w.shares, 'amount', w.amount)::text, jsonb_build_object('cost', c.shares, 'amount', u.amounts -> c.unit)::text
+  from preauth.usage_event as u
+  cross join lateral jsonb_each(u.cost) as c (unit, shares)
+  left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id
+  left join lateral (
+    select preauth._shares(t, u.usage, k.is_ceiling) as shares, (preauth._price(t, u.usage, k.is_ceiling)).amount as amount
+    from unnest(preauth._tariffs_of(u.price_table_ids)) as t
+    cross join (select coalesce(u.outcome = 'expired' or r.call = 'charge' and not r.body ? 'usage', false) as is_ceiling) as k
+    where t.unit = c.unit
+    offset 0  -- so that each is worked out once
+  ) as w on true
+  where w.shares is distinct from c.shares or w.amount is distinct from (u.amounts ->> c.unit)::numeric
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._verify_lines()
+ RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select c.check_name, l.account_id, l.window_id, l.request_id, c.expected, c.actual
+  from preauth.hold_line as l
+  left join preauth.reservation as r on r.request_id = l.request_id and r.account_id = l.account_id
+  left join preauth.budget_window as w on w.window_id = l.window_id
+  left join preauth.budget as b on b.budget_id = w.budget_id
+  left join preauth.usage_event as u
+    on l.state = 'settled' and u.request_id = l.request_id and u.account_id = l.account_id and u.window_id is null
+  cross join lateral (values
+    ('line_has_reservation_and_window', 'true', (r.request_id is not null and w.window_id is not null)::text),
+    ('line_settled_what_its_event_says', coalesce(preauth._spent(u.amounts, b.unit), l.settled_amount)::text, l.settled_amount::text)
+  ) as c (check_name, expected, actual)
+  where c.expected <> c.actual
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._verify_reservations()
+ RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  with lines as (
+    select l.request_id, l.account_id, array_agg(distinct l.state order by l.state) as states
+    from preauth.hold_line as l group by l.request_id, l.account_id
+  ), spends as (
+    select u.request_id, u.account_id, count(*) as events, (array_agg(u.amounts))[1] as amounts
+    from preauth.usage_event as u where u.window_id is null
+    group by u.request_id, u.account_id
+  )
+  select c.check_name, r.account_id, null::bigint, r.request_id, c.expected, c.actual
+  from preauth.reservation as r
+  left join lines as l on l.request_id = r.request_id and l.account_id = r.account_id
+  left join spends as s on s.request_id = r.request_id and s.account_id = r.account_id
+  cross join lateral (values
+    ('line_states_agree_with_reservation', r.state || ' -> ' || preauth._line_states_allowed(r.state)::text,
+      case when coalesce(l.states, '{}') <@ preauth._line_states_allowed(r.state)
+        then r.state || ' -> ' || preauth._line_states_allowed(r.state)::text else l.states::text end),
+    ('settled_exactly_once', case when r.state = 'settled' then '1' else '0' end, coalesce(s.events, 0)::text),
+    ('settlement_is_what_its_event_says', case when r.state = 'settled' then coalesce(s.amounts, '{}')::text else '' end,
+      case when r.state = 'settled' then coalesce(r.closure -> 'amounts', '{}')::text else '' end)
+  ) as c (check_name, expected, actual)
+  where c.expected <> c.actual and r.archived_at is null
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._verify_routes()
+ RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select 'route_is_as_worked_out_now', r.account_id, null::bigint, null::text, to_jsonb(x)::text, to_jsonb(r)::text
+  from preauth.route as r
+  join preauth.configuration as c on c.version = r.version
+  cross join lateral preauth._work_out_routes(array[r.account_id], preauth._now()) as x
+  where r.valid_from <= preauth._now() and r.valid_until > preauth._now()
+    and ((r.path, r.suspended, r.units, r.hard, r.models, r.budgets, r.expiries)
+        is distinct from (x.path, x.suspended, x.units, x.hard, x.models, x.budgets, x.expiries)
+      or exists (select from unnest(r.window_ids, x.window_ids) as w (kept, found) where w.kept <> w.found or w.kept is not null and w.found is null))
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._verify_slices()
+ RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  with spent as (
+    select s.window_id, preauth._ages_at(s.occurred_at, s.slice_length, s.slice_count) as ages_at, sum(s.amount) as amount
+    from preauth._rolling_spend() as s
+    group by s.window_id, 2
+  ), slices as (
+    select s.window_id, sum(s.settled) as settled from preauth.window_slice as s group by s.window_id
+  )
+  select 'slice_is_what_was_spent_in_it', w.account_id, w.window_id, null::text, coalesce(p.amount, 0)::text, coalesce(s.settled + s.credited, 0)::text
+  from spent as p
+  full join preauth.window_slice as s on s.window_id = p.window_id and s.ages_at = p.ages_at
+  join preauth.budget_window as w on w.window_id = coalesce(p.window_id, s.window_id)
+  where coalesce(p.amount, 0) <> coalesce(s.settled + s.credited, 0)
+    and (s.window_id is not null or p.ages_at > preauth._now())
+  union all
+  select 'rolling_window_settled_is_sum_of_its_slices', w.account_id, w.window_id, null, coalesce(s.settled, 0)::text, w.settled::text
+  from preauth.budget_window as w
+  left join slices as s on s.window_id = w.window_id
+  where w.slice_length is not null and coalesce(s.settled, 0) <> w.settled
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._verify_tree()
+ RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select 'account_path_is_its_parents_plus_itself', a.account_id, null::bigint, null::text, (a.account_id || p.path)::text, a.path::text
+  from preauth.account as a
+  join preauth.account as p on p.account_id = a.parent_id
+  where a.path <> a.account_id || p.path
+  union all
+  select 'windows_of_a_budget_do_not_overlap', w.account_id, w.window_id, null::text, 'starts at or after ' || w.previous_ends_at, w.starts_at::text
+  from (
+    select x.*, max(x.ends_at) over (partition by x.account_id, x.budget_id order by x.starts_at rows between unbounded preceding and 1 preceding) as previous_ends_at
+    from preauth.budget_window as x
+  ) as w
+  where w.starts_at < w.previous_ends_at
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._verify_windows()
+ RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  with lines as (
+    select l.window_id,
+      coalesce(sum(l.amount) filter (where l.state = 'held'), 0) as held,
+      coalesce(sum(l.settled_amount), 0) as settled
+    from preauth.hold_line as l group by l.window_id
+  ), corrections as (
+    select u.window_id, sum((u.amounts ->> b.unit)::bigint) filter (where u.kind = 'adjustment') as adjusted,
+      (array_agg(u.amounts -> 'after' order by u.event_id desc) filter (where u.kind = 'limit_changed'))[1] as last_limit
+    from preauth.usage_event as u
+    join preauth.budget_window as w on w.window_id = u.window_id
+    join preauth.budget as b on b.budget_id = w.budget_id
+    group by u.window_id
+  )
+  select c.check_name, w.account_id, w.window_id, null::text, c.expected, c.actual
+  from preauth.budget_window as w
+  join preauth.budget as b on b.budget_id = w.budget_id
+  left join lines as l on l.window_id = w.window_id
+  left join corrections as k on k.window_id = w.window_id
+  left join preauth.window_checkpoint as p on p.window_id = w.window_id and p.account_id = w.account_id
+  cross join lateral (values
+    ('window_reserved_is_sum_of_held_lines', coalesce(l.held, 0)::text, w.reserved::text),
+    ('window_settled_is_sum_of_settled_lines_and_adjustments',
+      case when w.slice_length is null then (coalesce(l.settled, 0) + coalesce(p.settled_amount, 0) + coalesce(k.adjusted, 0))::text else w.settled::text end, w.settled::text),
+    ('window_limit_is_the_initial_one_or_the_last_change', coalesce(k.last_limit, to_jsonb(w.initial_limit_amount), 'null')::text, coalesce(to_jsonb(w.limit_amount), 'null')::text),
+    ('window_overdraft_is_its_budgets', case when b.retired_at is null and w.ends_at > preauth._now() and not exists (
+        select from preauth.account as a where a.account_id = w.account_id and a.plan_changes_at <= preauth._now()) then coalesce(preauth._overdraft(b)::text, 'null') end,
+      coalesce(w.overdraft_amount::text, 'null'))
+  ) as c (check_name, expected, actual)
+  where c.expected <> c.actual
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._wanted(route preauth._route, places integer[], amounts jsonb)
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  wanted bigint[] := array[]::bigint[];
+begin
+  for k in 1 .. coalesce(cardinality(route.units), 0) loop
+    wanted := wanted || case
+      when places[k] is null and route.window_ids[k] is not null then null
+      when route.units[k] = 'open_holds' then 1
+      else coalesce((amounts ->> route.units[k])::bigint, case when route.units[k] = 'requests' then 1 end)
+    end;
+  end loop;
+  return wanted;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._was_always_so(w preauth.budget_window, budget preauth.budget)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select not exists (select from preauth.usage_event as u where u.window_id = w.window_id)
+    and not exists (select from preauth.change_log as c
+                    where c.subject = 'budget' and c.subject_id = budget.owner || '/' || budget.name and c.before ->> 'enforcement' <> 'hard')
+    and not exists (select from preauth.account as x where x.account_id = w.account_id and x.plan_changes_at is not null)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._why_denied(r preauth.reservation, max_count integer)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  w preauth.budget_window := preauth._denied_window(r);
+  reserved bigint := (r.denial ->> 'limit')::bigint - (r.denial ->> 'settled')::bigint - (r.denial ->> 'available')::bigint;
+  holds jsonb;
+  shown bigint;
+begin
+  select jsonb_agg(jsonb_build_object(
+      'request_id', h.request_id, 'account_id', h.account_id, 'amount', h.amount, 'held_at', preauth._time(h.held_at),
+      'closed_at', preauth._time(h.closed_at), 'state', h.state) order by h.held_at desc, h.request_id desc, h.account_id desc),
+    sum(h.amount)
+  into holds, shown
+  from preauth._holds_at(w, r.created_at, (r.denial ->> 'available')::bigint, reserved, max_count) as h;
+  return jsonb_build_object(
+    'request_id', r.request_id, 'account_id', r.account_id, 'at', preauth._time(r.created_at), 'amounts', preauth._chosen_amounts(r),
+    'denial', r.denial || jsonb_build_object('reserved', reserved),
+    'window', preauth._window_now(w),
+    'items', coalesce(holds, '[]'), 'items_amount', coalesce(shown, 0), 'held_by_others', reserved - coalesce(shown, 0));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._window_before(scope text, budget preauth.budget, at timestamp with time zone)
+ RETURNS preauth.budget_window
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select w.*
+  from preauth._kin(scope, budget) as k
+  cross join lateral (
+    select x.* from preauth.budget_window as x
+    where x.account_id = scope and x.budget_id = k.budget_id and x.starts_at < _window_before.at and x.ends_at <= _window_before.at
+    order by x.starts_at desc
+    limit 1
+  ) as w
+  order by w.ends_at desc, w.window_id desc
+  limit 1
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._window_bounds(policy jsonb, anchor date, zone text, at timestamp with time zone, OUT window_key text, OUT starts_at timestamp with time zone, OUT ends_at timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  case policy ->> 'kind'
+    when 'calendar' then
+      select b.* into window_key, starts_at, ends_at from preauth._calendar_bounds(policy, zone, at) as b;
+    when 'cycle' then
+      select b.* into window_key, starts_at, ends_at from preauth._cycle_bounds(policy, anchor, zone, at) as b;
+    when 'fixed' then
+      starts_at := at;
+      ends_at := at + make_interval(secs => (policy ->> 'seconds')::integer);
+      window_key := 'fixed:' || preauth._time(at);
+    when 'lifetime', 'rolling' then
+      starts_at := '-infinity';
+      ends_at := 'infinity';
+      window_key := policy ->> 'kind';
+  end case;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._window_errors(path text, value jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  allowed text[];
+  errors jsonb;
+begin
+  if jsonb_typeof(value) is distinct from 'object' then
+    return preauth._error(path, 'must be an object with a kind');
+  end if;
+  allowed := case value ->> 'kind'
+    when 'calendar' then array['kind', 'period']
+      || case when value ->> 'period' = 'week' then array['week_start'] when value ->> 'period' in ('quarter', 'year') then array['year_start_month'] end
+    when 'cycle' then array['kind', 'period']
+    when 'fixed' then array['kind', 'seconds']
+    when 'rolling' then array['kind', 'seconds', 'slices']
+    when 'lifetime' then array['kind']
+  end;
+  if allowed is null then
+    return preauth._error(path || '.kind', 'must be calendar, cycle, fixed, rolling or lifetime');
+  end if;
+  select jsonb_agg(preauth._error(path || '.' || f.name, 'does not belong to such a window') -> 0) into errors
+  from jsonb_object_keys(value) as f (name) where f.name <> all (allowed);
+  return nullif(coalesce(errors, '[]') || preauth._window_value_errors(path, value), '[]');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._window_lapses(window_id bigint, most integer)
+ RETURNS TABLE(lapses_at timestamp with time zone, amount bigint, is_lease boolean)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  (select h.lapses_at, h.amount, true from preauth.hold_line as h
+   where h.window_id = _window_lapses.window_id and h.lapses_at is not null
+   order by h.lapses_at limit most)
+  union all
+  select s.ages_at, s.settled, false from preauth.window_slice as s
+  where s.window_id = _window_lapses.window_id
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._window_now(w preauth.budget_window)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select case when w.window_id is not null then jsonb_build_object(
+    'window_id', w.window_id, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at), 'time_zone', w.time_zone,
+    'limit', w.limit_amount, 'settled', s.settled, 'reserved', w.reserved, 'available', w.limit_amount - s.settled - w.reserved) end
+  from preauth._settled_at(w, preauth._now()) as s (settled)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._window_policy(value jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+      when value ->> 'kind' = 'cycle' then '{"period": "month"}'
+      when value ->> 'period' = 'week' then '{"week_start": "monday"}'
+      when value ->> 'period' in ('quarter', 'year') then '{"year_start_month": 1}'
+      else '{}'
+    end::jsonb || jsonb_strip_nulls(value);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._window_to_correct(account_id text, budget_name text, window_key text, at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  found bigint;
+begin
+  if window_key is not null then
+    select w.window_id into found
+    from preauth.budget as b
+    join preauth.budget_window as w on w.budget_id = b.budget_id and w.account_id = _window_to_correct.account_id and w.window_key = _window_to_correct.window_key
+    where b.name = budget_name and b.unit <> 'open_holds' and (b.account_id = _window_to_correct.account_id or b.plan_id is not null)
+    order by b.retired_at is not null, w.window_id desc
+    limit 1;
+    return found;
+  end if;
+  perform preauth._make_windows(array[b.depth], array[b.scope], array[b.zone], array[b.budget], array[b.counter_id], at)
+  from preauth._budgets_of(array[account_id], at) as b
+  where (b.budget).name = budget_name and (b.budget).unit <> 'open_holds' and not exists (select from preauth._current_window(b.scope, b.counter_id, at));
+  select c.window_id into found
+  from preauth._budgets_of(array[account_id], at) as b
+  cross join lateral preauth._current_window(b.scope, b.counter_id, at) as c
+  where (b.budget).name = budget_name and (b.budget).unit <> 'open_holds';
+  return found;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._window_to_take_up(scope text, budget preauth.budget, since timestamp with time zone)
+ RETURNS TABLE(window_id bigint, budget_id bigint, ends_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select c.window_id, k.budget_id, c.ends_at
+  from preauth._kin(scope, budget) as k
+  cross join lateral preauth._current_window(scope, k.budget_id, since) as c
+  where k.budget_id <> budget.budget_id and not exists (
+    select from preauth.budget_window as x
+    where x.account_id = scope and x.budget_id = budget.budget_id and x.starts_at < c.ends_at and x.ends_at > c.starts_at)
+  order by c.window_id desc
+  limit 1
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._window_value_errors(path text, value jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select coalesce(jsonb_agg(preauth._error(path || '.' || c.field, c.message) -> 0 order by c.place), '[]')
+  from (values
+    (1, 'period', case when value ->> 'kind' = 'calendar' and not coalesce(value -> 'period' in ('"hour"', '"day"', '"week"', '"month"', '"quarter"', '"year"'), false)
+      then 'must be hour, day, week, month, quarter or year' end),
+    (1, 'period', case when value ->> 'kind' = 'cycle' and value ? 'period' and value -> 'period' not in ('"month"', '"year"')
+      then 'must be month or year' end),
+    (2, 'week_start', case when value ? 'week_start' and value -> 'week_start' not in ('"monday"', '"tuesday"', '"wednesday"', '"thursday"', '"friday"', '"saturday"', '"sunday"')
+      then 'must be a day of the week, monday to sunday' end),
+    (3, 'year_start_month', case when value ? 'year_start_month' and not (preauth._is_amount(value -> 'year_start_month') and (value -> 'year_start_month')::text::bigint between 1 and 12)
+      then 'must be from 1 to 12' end),
+    (4, 'seconds', case when value ->> 'kind' in ('fixed', 'rolling') and not preauth._is_period_in_seconds(value -> 'seconds')
+      then 'must be from 1 to 31622400' end),
+    (5, 'slices', case when value ->> 'kind' = 'rolling' then preauth._slices_error(value -> 'slices', value -> 'seconds') end)
+  ) as c (place, field, message)
+  where c.message is not null
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._with_amounts(ask preauth._ask, amounts jsonb)
+ RETURNS preauth._ask
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return row(ask.n, ask.call, ask.request_id, ask.account_id, ask.body || jsonb_build_object('amounts', amounts),
+    ask.actor, ask.within, ask.dry_run, ask.twin, ask.errors)::preauth._ask;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._with_client_error(body jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when body ? 'type' and jsonb_typeof(body -> 'status') = 'number' then body || jsonb_build_object(
+      'message', body -> 'detail', 'code', substring(body ->> 'type' from '[^/]*$'), 'details', body, 'hint', null)
+    else body
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._with_cost(ask preauth._ask, r preauth.reservation, tariffs preauth._tariff[])
+ RETURNS preauth._ask
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  usage jsonb := ask.body -> 'usage';
+  told jsonb := ask.body -> 'amounts';
+  quote preauth._quote := preauth._quote(tariffs, null, usage, false, told);
+  priced jsonb := '{}'::jsonb;
+begin
+  if quote.problems <> '{}' then
+    priced := preauth._usage_problems(quote.problems, r.model, told);
+  end if;
+  if quote.price_table_ids is not null then
+    priced := priced || jsonb_strip_nulls(jsonb_build_object(
+      'price_table_ids', to_jsonb(quote.price_table_ids), 'cost', preauth._cost_of(tariffs, usage, false, told)));
+  end if;
+  if preauth._option_counts(r.body, r.option_no) is not null and not preauth._are_bounded(tariffs, usage, preauth._option_counts(r.body, r.option_no)) then
+    priced := priced || jsonb_build_object('unbounded', preauth._unbounded_amounts(tariffs, usage, preauth._option_counts(r.body, r.option_no), told));
+  end if;
+  ask.body := ask.body || jsonb_build_object('amounts', quote.amounts, 'priced', priced);
+  return ask;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._with_costs(asks preauth._ask[], held preauth.reservation[])
+ RETURNS preauth._ask[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  is_any boolean := false;
+  ids bigint[] := array[]::bigint[];
+  tariffs preauth._tariff[];
+begin
+  for k in 1 .. cardinality(asks) loop
+    if asks[k].body ? 'usage' then
+      is_any := true;
+      ids := ids || held[k].price_table_ids;
+    elsif asks[k].body ->> 'action' = 'accept_overage' then
+      asks[k].body := asks[k].body || jsonb_strip_nulls(jsonb_build_object('usage', held[k].closure -> 'usage', 'priced', held[k].closure -> 'priced'));
+    end if;
+  end loop;
+  if not is_any then
+    return asks;
+  end if;
+  tariffs := preauth._tariffs_of(ids);
+  for k in 1 .. cardinality(asks) loop
+    if asks[k].body ? 'usage' and asks[k].body ->> 'action' is distinct from 'accept_overage' then
+      asks[k] := preauth._with_cost(asks[k], held[k], preauth._own_tariffs(held[k], tariffs));
+    end if;
+  end loop;
+  return asks;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._with_lapsed(tallies preauth._tally[], at timestamp with time zone)
+ RETURNS preauth._tally[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  for k in 1 .. cardinality(tallies) loop
+    if tallies[k].lapsed is null then
+      tallies[k].lapsed := preauth._lapsed(tallies[k].window_id, at);
+    end if;
+  end loop;
+  return tallies;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._with_next_capacities(slots preauth._slot[], slot_ids bigint[])
+ RETURNS preauth._slot[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  found record;
+begin
+  for found in
+    select array_position(slot_ids, w.window_id) as place, preauth._next_capacity(w, b) as capacity
+    from preauth.budget_window as w
+    join preauth.budget as b on b.budget_id = w.budget_id
+    where w.window_id = any (slot_ids)
+  loop
+    slots[found.place].next_capacity := coalesce(slots[found.place].next_capacity, found.capacity);
+  end loop;
+  return slots;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._with_retry_after(headers json, denial jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return (coalesce(headers::jsonb, '{}') || case
+    when denial ->> 'retry_after_ms' is null then '{}'
+    else jsonb_build_object('Retry-After', ceil((denial ->> 'retry_after_ms')::numeric / 1000)::bigint::text)
+  end)::json;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._with_twins(asks preauth._ask[])
+ RETURNS preauth._ask[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if cardinality(asks) = (select count(*) from (select distinct a.request_id, a.account_id from unnest(asks) as a) as k) then
+    return asks;
+  end if;
+  return array(
+    select row(a.n, a.call, a.request_id, a.account_id, a.body, a.actor, a.within, a.dry_run,
+      a.errors is null and row_number() over (partition by a.errors is null, a.request_id, a.account_id order by a.n) > 1, a.errors)::preauth._ask
+    from unnest(asks) as a
+    order by a.n);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._without_aliases(tariffs preauth._tariff[], at timestamp with time zone)
+ RETURNS preauth._tariff[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return array(
+    select row(f.name, t.price_table_id, t.unit, t.scale, t.dimensions, t.thresholds, t.rates, t.bounds, t.required, t.plain)::preauth._tariff
+    from unnest(tariffs) as f
+    join preauth.price_table as p on p.price_table_id = f.price_table_id
+    cross join lateral (
+      select x.* from preauth.price_table as x
+      where x.name = coalesce(p.alias_of, p.name) and x.unit = p.unit and x.effective_from <= at and x.published_at <= at
+      order by x.effective_from desc limit 1
+    ) as t
+    where t.tiers is not null
+    order by t.unit <> 'usd_nano');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._work_out_routes(account_ids text[], at timestamp with time zone)
+ RETURNS SETOF preauth.route
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select leaf.account_id, c.version, w.valid_from, least(w.valid_until, scheduled.begins_at), leaf.path, halted.account_id, w.window_ids, w.units, w.hard, w.models, w.budgets, w.expiries
+  from (select distinct a.account_id from unnest(account_ids) as a (account_id)) as k
+  join preauth.account as leaf on leaf.account_id = k.account_id
+  cross join preauth.configuration as c
+  left join lateral (
+    select s.account_id from preauth.account as s
+    where s.account_id = any (leaf.path) and s.status = 'suspended'
+    order by cardinality(s.path) desc limit 1
+  ) as halted on true
+  cross join lateral (
+    select min(case when s.plan_changes_at <= at then '-infinity' else s.plan_changes_at end) as begins_at
+    from preauth.account as s where s.account_id = any (leaf.path)
+  ) as scheduled
+  cross join lateral (
+    select
+      coalesce(max(current.starts_at), '-infinity') as valid_from,
+      coalesce(min(least(current.ends_at, case when current.raised_until <= at then '-infinity' else current.raised_until end)), 'infinity') as valid_until,
+      coalesce(array_agg(current.window_id order by b.place), '{}') as window_ids,
+      coalesce(array_agg((b.budget).unit order by b.place), '{}') as units,
+      coalesce(array_agg((b.budget).enforcement = 'hard' order by b.place), '{}') as hard,
+      coalesce(array_agg((b.budget).model order by b.place), '{}') as models,
+      coalesce(array_agg((b.budget).name order by b.place), '{}') as budgets,
+      coalesce(array_agg((b.budget).on_expiry order by b.place), '{}') as expiries
+    from (
+      select row_number() over (order by x.step, (x.budget).model is null, (x.budget).unit = 'open_holds', (x.budget).name) as place, x.*
+      from preauth._budgets_of(leaf.path, at) as x
+    ) as b
+    left join lateral (
+      select n.window_id, n.starts_at, n.ends_at, n.raised_until from preauth._current_window(b.scope, b.counter_id, at) as n
+    ) as current on true
+  ) as w
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._write_correction(target preauth.budget_window, amount bigint, request jsonb, at timestamp with time zone, actor text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  budget preauth.budget;
+  key constant text := coalesce(request ->> 'idempotency_key', (request ->> 'call') || ':' || gen_random_uuid());
+  after preauth.budget_window;
+  reply jsonb;
+begin
+  select b.* into budget from preauth.budget as b where b.budget_id = target.budget_id;
+  if amount <> 0 then
+    perform preauth._correct_settled(target.window_id, amount, at);
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    values (target.account_id, key, 'adjustment', target.window_id, jsonb_build_object(budget.unit, amount), at, coalesce(actor, preauth._caller()), request ->> 'reason');
+  end if;
+  select w.* into after from preauth.budget_window as w where w.window_id = target.window_id;
+  after.settled := preauth._settled_at(after, at);
+  perform preauth._log_change(actor, 'window', target.account_id || '/' || budget.name || '/' || target.window_key,
+    preauth._figures_json(target, budget, at), preauth._figures_json(after, budget, at), request ->> 'reason');
+  reply := jsonb_build_object('account_id', target.account_id, 'budget', budget.name, 'unit', budget.unit, 'window', target.window_key, 'amount', amount,
+      'reason', request -> 'reason', 'idempotency_key', request -> 'idempotency_key', 'adjusted_at', preauth._time(at), 'replayed', false)
+    || preauth._figures_json(after, budget, at);
+  if request ? 'idempotency_key' then
+    insert into preauth.correction (account_id, idempotency_key, body, reply, corrected_at)
+    values (target.account_id, key, request, reply, at);
+  end if;
+  return reply;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._write_expiries(due preauth.reservation[], closed preauth._closed[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor, usage, cost, price_table_ids)
+  select r.account_id, r.request_id, 'settlement', preauth._chosen_amounts(r), 'expired', at, 'expiry',
+    preauth._option_counts(r.body, r.option_no), preauth._held_cost(r.body, r.option_no, r.price_table_ids), r.price_table_ids
+  from unnest(due) as r where r.on_expiry = 'charge'
+  order by r.request_id, r.account_id;
+  insert into preauth.reservation_event (request_id, account_id, event, occurred_at, actor)
+  select r.request_id, r.account_id, case r.on_expiry when 'keep' then 'kept' else 'lapsed' end, at, 'expiry'
+  from unnest(due) as r where r.on_expiry <> 'charge'
+  order by r.request_id, r.account_id;
+  update preauth.reservation as x
+  set state = case x.on_expiry when 'keep' then 'unknown' when 'charge' then 'settled' else 'lapsed' end,
+    closure = case x.on_expiry when 'charge' then preauth._expiry_settlement(r, array(
+      select c from unnest(closed) as c
+      where c.request_id = r.request_id and c.account_id = r.account_id and c.settled_amount is not null order by c.position), at) end
+  from unnest(due) as r
+  cross join lateral (
+    select k.ctid from preauth.reservation as k
+    where k.request_id = r.request_id and k.account_id = r.account_id
+    offset 0  -- one look-up by key for each, however few rows the planner has seen
+  ) as place
+  where x.ctid = place.ctid;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._write_limits(window_ids bigint[], at timestamp with time zone, actor text, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  moved bigint[];
+begin
+  with changed as (
+    select w.window_id, w.account_id, w.limit_amount as before, l.limit_amount as after, l.raised, l.raised_until
+    from preauth.budget_window as w
+    join preauth.budget as b on b.budget_id = w.budget_id
+    cross join lateral preauth._limit_with(w, b.limit_amount, at) as l
+    where w.window_id = any (window_ids)
+  ), noted as (
+    insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+    select c.account_id, 'limit:' || gen_random_uuid(), 'limit_changed', c.window_id,
+      jsonb_build_object('before', c.before, 'after', c.after), at, coalesce(actor, preauth._caller()), reason
+    from changed as c where c.after is distinct from c.before
+  ), written as (
+    update preauth.budget_window as w set limit_amount = c.after, raised = c.raised, raised_until = c.raised_until
+    from changed as c
+    where w.window_id = c.window_id
+    returning w.window_id
+  )
+  select array_agg(m.window_id) into moved from written as m;
+  perform preauth._raise_alerts(moved, at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._write_plan_changes(account_ids text[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  due text[] := array(select a.account_id from preauth.account as a where a.account_id = any (account_ids) and a.plan_changes_at <= at);
+  was jsonb;
+  due_id text;
+  reason text;
+  changed_at timestamptz;
+begin
+  foreach due_id in array due loop
+    was := preauth._account_json(due_id);
+    update preauth.account as a
+    set plan_id = a.next_plan_id, next_plan_id = null, plan_changes_at = null, plan_change_reason = null
+    from preauth.account as before
+    where a.account_id = due_id and before.account_id = due_id
+    returning before.plan_change_reason, before.plan_changes_at into reason, changed_at;
+    perform preauth._take_up(due_id, 'now', at, 'schedule', reason, changed_at);
+    perform preauth._log_change('schedule', 'account', due_id, was, preauth._account_json(due_id), reason);
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._write_reratings(reratings preauth._rerating[], wrong_table bigint, right_table bigint, unit text, actor text, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  at timestamptz := preauth._now();
+begin
+  with moved as (
+    select w.difference, c.*
+    from preauth._rerated_windows(reratings, unit) as w
+    cross join lateral preauth._correct_settled(w.window_id, w.difference::bigint, at) as c
+  )
+  insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor, reason)
+  select m.account_id, format('rerate:%s:%s:%s', wrong_table, right_table, gen_random_uuid()), 'adjustment', m.window_id,
+    jsonb_build_object(unit, m.difference), at, coalesce(actor, preauth._caller()), coalesce(reason, format('rerated from price table %s to %s', wrong_table, right_table))
+  from moved as m
+  order by m.window_id;
+  insert into preauth.reservation_event (request_id, account_id, event, occurred_at, actor, detail)
+  select f.request_id, f.account_id, 'rerated', at, coalesce(actor, preauth._caller()), jsonb_strip_nulls(jsonb_build_object('unit', unit,
+    'wrong_table', wrong_table, 'right_table', right_table, 'before', f.before, 'after', f.after, 'difference', f.after - f.before, 'reason', reason))
+  from unnest(reratings) as f
+  order by f.request_id, f.account_id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._write_settlements(asks preauth._ask[], closed preauth._closed[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  answers preauth._answer[] := array[]::preauth._answer[];
+  replies jsonb[] := array[]::jsonb[];
+  from_line integer := 1;
+  to_line integer;
+begin
+  for k in 1 .. cardinality(asks) loop
+    to_line := from_line - 1;
+    while closed[to_line + 1].request_id = asks[k].request_id and closed[to_line + 1].account_id = asks[k].account_id loop
+      to_line := to_line + 1;
+    end loop;
+    replies := replies || preauth._settlement(asks[k], closed, from_line, to_line, at);
+    answers := answers || row(asks[k].n, 200, null, replies[k]::json, null)::preauth._answer;
+    from_line := to_line + 1;
+  end loop;
+  insert into preauth.usage_event
+    (account_id, request_id, kind, amounts, overage, outcome, provider_request_id, occurred_at, actor, reason, usage, cost, price_table_ids)
+  select asks[k].account_id, asks[k].request_id, case when (replies[k] ->> 'late')::boolean then 'late_charge' else 'settlement' end,
+    asks[k].body -> 'amounts', nullif(replies[k] -> 'overage', '{}'), replies[k] ->> 'outcome', asks[k].body ->> 'provider_request_id',
+    at, asks[k].actor, asks[k].body ->> 'reason', asks[k].body -> 'usage', asks[k].body -> 'priced' -> 'cost',
+    case when asks[k].body -> 'priced' ? 'price_table_ids'
+      then array(select i.id::bigint from jsonb_array_elements_text(asks[k].body -> 'priced' -> 'price_table_ids') as i (id)) end
+  from generate_subscripts(asks, 1) as k;
+  update preauth.reservation as x
+  set state = 'settled', closure = replies[k]
+  from generate_subscripts(asks, 1) as k
+  cross join lateral (
+    select r.ctid from preauth.reservation as r
+    where r.request_id = asks[k].request_id and r.account_id = asks[k].account_id
+    offset 0  -- one look-up by key for each, however few rows the planner has seen
+  ) as place
+  where x.ctid = place.ctid;
+  return answers;
+end
+$function$;
+
+revoke all on function preauth._authorization(ask preauth._ask, state text, model text, option_no integer, expires_at timestamp with time zone, replayed boolean, price_table_id bigint, cost jsonb, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, root text, at timestamp with time zone) from public;
+
+revoke all on function preauth._is_counted(route preauth._route, wanted bigint[]) from public;
+
+revoke all on function preauth._settle_finding(ask preauth._ask, held preauth.reservation, place integer, holdings preauth._holding[], from_line integer, at timestamp with time zone, OUT verdict text, OUT amounts jsonb, OUT spent bigint[], OUT missing_unit text, OUT to_line integer) from public;
+
+comment on function preauth._authorization(ask preauth._ask, state text, model text, option_no integer, expires_at timestamp with time zone, replayed boolean, price_table_id bigint, cost jsonb, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, root text, at timestamp with time zone) is 'The answer to an item that was authorized: just now, with the rate limit headers of the account''s own budget with the smallest share left, or before (replayed), without. Lines of another account''s windows without fill level.';
+
+comment on function preauth._is_counted(route preauth._route, wanted bigint[]) is 'Whether any budget of a route counts an option, going by what it asks of each. A bound on open holds is no budget.';
+
+comment on function preauth._is_sound_event(kind text, window_id bigint) is 'Whether a row of usage_event can be: its kind is known, and corrections and nothing else name a window.';
+
+comment on function preauth._is_sound_line(state text, amount bigint, lapses_at timestamp with time zone, settled_amount bigint) is 'Whether a row of hold_line can be: its state is known, only what is held lapses, what is settled and nothing else says how much, and amounts are in their range.';
+
+comment on function preauth._is_sound_reservation(call text, state text, has_denial boolean, has_closure boolean) is 'Whether a row of reservation can be: its call and its state are known, a denial and nothing else has figures that prove it, and what is settled says what was.';
+
+comment on function preauth._is_sound_window(starts_at timestamp with time zone, ends_at timestamp with time zone, settled bigint, reserved bigint, limit_amount bigint, overdraft_amount bigint, alert_at bigint, slice_length interval, slice_count integer) is 'Whether a row of budget_window can be: it runs forward, its figures (in the budget''s unit) are in their ranges, and slices have both a length and a number.';
+
+comment on function preauth._settle_finding(ask preauth._ask, held preauth.reservation, place integer, holdings preauth._holding[], from_line integer, at timestamp with time zone, OUT verdict text, OUT amounts jsonb, OUT spent bigint[], OUT missing_unit text, OUT to_line integer) is 'What becomes of a settle call: its verdict (preauth._settle_verdict), the amounts to settle, the unit it does not tell, and where its hold lines, which begin at from_line, end.';
+
+select preauth._lock_down();
