@@ -85,7 +85,7 @@ mutmut: install-dev ## the same for the ledger's way through service/, its loops
 coverage: install-dev ## branch coverage of service/
 	@mkdir -p $(PYTEST_DEBUG_TEMPROOT)
 	@rm -f .coverage .coverage.*
-	@$(BIN)/python -m coverage run -m pytest -q tests/api tests/e2e/test_dev.py tests/ledger tests/pricing tests/service
+	@$(BIN)/python -m coverage run -m pytest -q tests/api tests/e2e/test_dev.py tests/jobs tests/ledger tests/pricing tests/service
 	@$(BIN)/python -m coverage combine --quiet
 	@$(BIN)/python -m coverage report
 

@@ -57,8 +57,10 @@ class Loop(ABC):
         except StoreUnavailable as error:
             metrics.STORE_UNAVAILABLE.labels(error.cause).inc()
             self._note(down=True, cause=error.cause)
-        except LedgerError as error:
-            self._log.error(f"{self.name}_failed", kind=type(error).__name__, reason=str(error))
+        except Exception as error:  # noqa: BLE001  # whatever it is, the loop goes on
+            # What others say may hold what a caller sent.
+            reason = str(error) if isinstance(error, LedgerError) else None
+            self._log.error(f"{self.name}_failed", kind=type(error).__name__, reason=reason)
         else:
             self._note(down=False)
 

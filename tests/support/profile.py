@@ -35,7 +35,7 @@ DEFAULT = [
   "tests/jobs", "tests/service/test_retention.py",
 ]  # fmt: skip
 RAN = """
-select p.oid, p.oid::regprocedure::text, p.prosrc, s.stmtid, s.parent_stmtid, s.parent_note,
+select p.oid, p.oid::regprocedure::text, md5(p.prosrc), s.stmtid, s.parent_stmtid, s.parent_note,
   s.lineno, s.exec_stmts, s.stmtname
 from pg_proc as p
 join plpgsql_profiler_functions_all() as f on f.funcoid::oid = p.oid
@@ -77,7 +77,6 @@ def collect(url: str) -> None:
 class Function:
     """What all tests together ran of one function."""
 
-    source: str
     counts: Counter[int] = field(default_factory=Counter)
     statements: dict[int, tuple[int | None, str | None, int, str]] = field(default_factory=dict)
 
@@ -123,7 +122,7 @@ def _read(directory: Path) -> tuple[dict[str, Function], set[str]]:
 
 def _add(functions: dict[tuple[str, str], Function], rows: list[list[Any]]) -> None:
     for name, source, number, parent, note, line, count, statement in rows:
-        function = functions.setdefault((name, source), Function(source))
+        function = functions.setdefault((name, source), Function())
         function.statements[number] = (parent, note, line, statement)
         function.counts[number] += count or 0
 

@@ -143,6 +143,10 @@ async def test_spend_is_summed_by_day_model_label_and_unit(ledger, clock):
     assert {row["unit"]: (row["amount"], row["events"]) for row in whole} == {
         "tokens": (116, 4), "usd_nano": (812, 4),
     }  # fmt: skip
+    # since belongs to the question, until does not
+    period |= {"since": NOON + timedelta(hours=11), "until": NOON + timedelta(hours=13)}
+    assert await sums("model", by=["model"]) == {("gpt",): 1}
+    period |= {"since": NOON, "until": NOON + timedelta(days=2)}
     page = await ledger.call("audit_spend", **period, max_count=3)
     rest = await asked(ledger, "spend", **period, cursor=page["next_cursor"])
     assert page["items"] + rest == await asked(ledger, "spend", **period)

@@ -79,3 +79,18 @@ async def test_a_price_that_is_missing_matters_to_nobody_where_no_budget_counts_
     await plan(ledger, *counts)
     reply = await ask(ledger, "r1", "ann", BOUNDS, model="other")
     assert [line["unit"] for line in reply["lines"]] == ["tokens"]
+
+
+@pytest.mark.parametrize(("own", "above"), [("count_only", "refuse"), ("refuse", "count_only")])
+async def test_of_a_plan_and_one_above_the_nearest_says_what_happens(ledger, clock, own, above):
+    money = budget("money", DOLLAR, "usd_nano", enforcement="observe")
+    of_no_weight = budget("seats", 9, "seats", enforcement="observe")
+    await ledger.put_plan("above", of_no_weight, unpriced=above)
+    assert (await ledger.put_account("org", plan_id="above"))["plan_id"] == "above"
+    await plan(ledger, money, budget("tokens", 2000), unpriced=own)
+    await ledger.put_account("ann", parent_id="org")
+    reply = await ask(ledger, "r1", "ann", BOUNDS, model="other")
+    if own == "refuse":
+        assert_problem(reply, 422, "price_missing")
+    else:
+        assert [line["unit"] for line in reply["lines"]] == ["tokens"]
