@@ -97,7 +97,9 @@ where l.window_id = w.window_id
 """
 
 
-GROWING = "'preauth.reservation'::regclass, 'preauth.hold_line'::regclass, 'preauth.usage_event'::regclass"
+GROWING = ", ".join(
+    f"'preauth.{table}'::regclass" for table in ("reservation", "hold_line", "usage_event")
+)
 KEYS = f"""
 select t.relname, c.conname, pg_get_constraintdef(c.oid)
 from pg_constraint as c join pg_class as t on t.oid = c.conrelid
@@ -160,7 +162,8 @@ def _without_keys(connection: psycopg.Connection[Any]) -> Iterator[None]:
         connection.execute(f"drop index preauth.{name}".encode())
     yield
     for table, name, definition in keys:
-        connection.execute(f"alter table preauth.{table} add constraint {name} {definition}".encode())
+        added = f"alter table preauth.{table} add constraint {name} {definition}"
+        connection.execute(added.encode())
     for _, definition in indexes:
         connection.execute(definition.encode())
 
