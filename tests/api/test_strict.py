@@ -5,6 +5,7 @@ from typing import Annotated
 import pytest
 from pydantic import Field
 
+from service.api.plans import PlanBody
 from service.api.problems import Problem
 from service.api.reserve import ReserveBody
 from service.api.strict import decode
@@ -122,6 +123,14 @@ def test_a_key_that_appears_twice_is_named(body: bytes, path: str) -> None:
 )  # fmt: skip
 def test_the_faulty_field_is_named(body: bytes, path: str) -> None:
     assert list(faults(body)) == [path]
+
+
+@pytest.mark.parametrize("kind", ["fixed", "cycle"])
+def test_a_field_with_the_name_of_its_windows_kind_is_named_once(kind: str) -> None:
+    window = f'{{"kind":"{kind}","{kind}":1}}'
+    body = f'{{"budgets":[{{"name":"a","unit":"tokens","limit_amount":1,"window":{window}}}]}}'
+    missing = {"budgets.0.window.seconds"} if kind == "fixed" else set()
+    assert set(faults(body.encode(), PlanBody)) == {f"budgets.0.window.{kind}", *missing}
 
 
 def test_null_stands_for_an_absent_optional_field() -> None:
