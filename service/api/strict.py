@@ -176,7 +176,7 @@ def steps(loc: tuple[str | int, ...], value: Any) -> tuple[str | int, ...]:
     kept: list[str | int] = []
     for position, step in enumerate(loc):
         last = position == len(loc) - 1
-        if step == "[key]" or not last and _is_tag(step, loc[position + 1], value):
+        if step == "[key]" or (not last and _is_tag(step, loc[position + 1], value)):
             continue
         found, inner = _step(value, step)
         if not (found or last):

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.checks import assert_denied
-from tests.support.money import DAY, MONTH, budget, fixed, tokens
+from tests.support.money import DAY, HOUR, MONTH, budget, fixed, tokens
 from tests.support.session import Figures
 
 
@@ -178,3 +178,12 @@ async def test_overspend_is_what_is_above_the_limit_after_a_raise_has_ended(ledg
     clock.set("2026-09-15T00:00:00Z")
     await spend(ledger, "c2", 1)
     assert await ledger.figures("ann") == Figures(41, 0, 59)
+
+
+async def test_a_denial_after_idle_decades_counts_no_more_periods_than_fill_what_rolls_over(ledger, clock):  # fmt: skip
+    await ledger.grant("ann", 100, window=HOUR, rollover={"max": 300, "overspend": True})
+    await ledger.charge("c", "ann", tokens(1000), record=True)
+    clock.set("2056-09-14T12:30:00Z")
+    await ledger.connection.execute("set statement_timeout = '6s'")
+    denial = await ledger.reserve("r", "ann", tokens(401))
+    assert_denied(denial, "exceeds_limit", available=400, retry_after_ms=None)
