@@ -14,8 +14,10 @@ begin
     to_line := to_line + 1;
     spent := preauth._spent(amounts, holdings[to_line].unit);
     missing_unit := least(missing_unit, case when spent is null then holdings[to_line].unit end);
-    exceeds := exceeds or preauth._overage(ask, holdings[to_line].unit, holdings[to_line].amount, spent) > 0 and holdings[to_line].overage = 'reject'
-      and holdings[to_line].state = 'held' and not coalesce(holdings[to_line].lapses_at <= at, false);
+    if preauth._overage(ask, holdings[to_line].unit, holdings[to_line].amount, spent) > 0
+        and holdings[to_line].state = 'held' and not coalesce(holdings[to_line].lapses_at <= at, false) then
+      exceeds := exceeds or preauth._is_overage_refused(holdings[to_line], at);
+    end if;
     uncountable := uncountable
       or holdings[to_line].state <> 'settled' and coalesce(holdings[to_line].window_settled + spent > preauth._most_counted(), false);
   end loop;
