@@ -5,6 +5,7 @@ from typing import Annotated
 import pytest
 from pydantic import Field
 
+from service.api import instants, values
 from service.api.plans import PlanBody
 from service.api.problems import Problem
 from service.api.reserve import ReserveBody
@@ -169,6 +170,15 @@ def test_json_in_utf8_may_be_declared_in_every_way(declared: bytes) -> None:
 
 class Strange(Body):
     values: Annotated[list[int], Field(max_length=1000)]
+
+
+@pytest.mark.parametrize("kind", [instants.Instant, values.Instant], ids=["tables", "changes"])
+def test_an_instant_may_have_nanoseconds_wherever_it_stands(kind: type[str]) -> None:
+    model = type("Timed", (Body,), {"__annotations__": {"at": kind}})
+    for digits in range(1, 10):
+        value = f"2026-10-01T00:00:00.{'1' * digits}Z"
+        assert decode(model, JSON, f'{{"at":"{value}"}}'.encode())[0].at == value
+    assert set(faults(b'{"at":"2026-10-01T00:00:00.1111111111Z"}', model)) == {"at"}
 
 
 def test_at_most_twenty_faults_are_listed() -> None:
