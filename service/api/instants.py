@@ -13,7 +13,7 @@ __all__ = ["INSTANT_SCHEMA", "Instant", "instant", "instant_of"]
 
 _MESSAGE: Final = "must be an RFC 3339 time with an offset"
 _FORM: Final = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})"
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})"
 )
 INSTANT_SCHEMA: Final[dict[str, Any]] = {"type": "string", "format": "date-time"}
 

@@ -176,12 +176,19 @@ def steps(loc: tuple[str | int, ...], value: Any) -> tuple[str | int, ...]:
     kept: list[str | int] = []
     for position, step in enumerate(loc):
         last = position == len(loc) - 1
+        if step == "[key]" or (not last and _is_tag(step, loc[position + 1], value)):
+            continue
         found, inner = _step(value, step)
-        if step == "[key]" or not (found or last):
+        if not (found or last):
             continue
         kept.append(step)
         value = inner
     return tuple(kept)
+
+
+def _is_tag(step: str | int, following: str | int, value: Any) -> bool:
+    """A union's tag stands before the field, which may have its name."""
+    return isinstance(value, dict) and value.get("kind") == step and following != "[key]"
 
 
 def _step(value: Any, step: str | int) -> tuple[bool, Any]:

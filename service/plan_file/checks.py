@@ -14,6 +14,9 @@ from service.plan_file.reader import Path, Source, read
 
 __all__ = ["check"]
 
+MOST_ABOVE = 16
+"""Accounts above another, that the ledger does not take any more."""
+
 
 def check(text: str) -> tuple[Declared, Source]:
     """Read a file's text and check it.
@@ -100,13 +103,22 @@ def _of_tree(declared: Declared, source: Source) -> Iterator[FileFault]:
         if account_id in above:
             ring = " under ".join([account_id, *above[: above.index(account_id) + 1]])
             yield source.fault(("accounts", account_id, "parent_id"), f"goes in a ring: {ring}")
+        elif len(above) >= MOST_ABOVE:
+            yield source.fault(
+                ("accounts", account_id, "parent_id"), f"has {MOST_ABOVE} or more accounts above it"
+            )
 
 
 def _above(account_id: str, declared: Declared) -> list[str]:
-    """The accounts above one, as far as the file says."""
+    """The accounts above one, as far as the file says, and no more than are too many."""
     found: list[str] = []
     account = declared.accounts.get(account_id)
-    while account is not None and account.parent_id is not None and account.parent_id not in found:
+    while (
+        account is not None
+        and account.parent_id is not None
+        and account.parent_id not in found
+        and len(found) < MOST_ABOVE
+    ):
         found.append(account.parent_id)
         account = declared.accounts.get(account.parent_id)
     return found

@@ -7,6 +7,7 @@ as $$
 declare
   former preauth.budget;
   passed timestamptz := previous.ends_at;
+  enough bigint;
 begin
   periods := 0;
   per_period := 0;
@@ -19,7 +20,9 @@ begin
     return;
   end if;
   per_period := least(budget.limit_amount, former.limit_amount);
+  enough := (budget.rollover ->> 'max')::bigint + greatest(previous.settled + previous.reserved - limit_amount, 0);
   loop
+    exit when per_period = 0 or periods::numeric * per_period >= enough;
     passed := preauth._period_ends_at(scope, zone, budget, passed);
     exit when passed > at;
     periods := periods + 1;
@@ -27,4 +30,4 @@ begin
 end
 $$;
 comment on function preauth._ended(text, text, preauth.budget, preauth.budget_window, timestamptz) is
-  'How a budget''s last window ended, for what rolls over: its limit then and how much of it was raised (null: nothing is carried); how many periods have passed since without a window by an instant, and what each leaves, in the unit: of two budgets the lower limit.';
+  'How a budget''s last window ended, for what rolls over: its limit then and how much of it was raised (null: nothing is carried); how many periods have passed since without a window by an instant, no more than can matter, and what each leaves, in the unit: of two budgets the lower limit.';

@@ -19,10 +19,12 @@ begin
       when holdings[to_line].unit = 'open_holds' then 0
       else coalesce((amounts ->> holdings[to_line].unit)::bigint, case when holdings[to_line].unit = 'requests' then 1 end)
     end;
-    spent := spent || amount;
     missing_unit := least(missing_unit, case when amount is null then holdings[to_line].unit end);
-    if holdings[to_line].overage = 'reject' and holdings[to_line].state = 'held' and not coalesce(holdings[to_line].lapses_at <= at, false) then
-      exceeds := exceeds or preauth._overage(ask, holdings[to_line].unit, holdings[to_line].amount, amount) > 0;
+    spent := spent || amount;
+    if holdings[to_line].state = 'held' and not coalesce(holdings[to_line].lapses_at <= at, false)
+        and (amount > holdings[to_line].amount or ask.body ? 'priced')  -- else there is none
+        and preauth._overage(ask, holdings[to_line].unit, holdings[to_line].amount, amount) > 0 then
+      exceeds := exceeds or preauth._is_overage_refused(holdings[to_line], at);
     end if;
     uncountable := uncountable
       or holdings[to_line].state <> 'settled' and coalesce(holdings[to_line].window_settled + amount > preauth._most_counted(), false);

@@ -10,7 +10,7 @@ begin
     from preauth.budget as b
     join preauth.budget_window as w on w.budget_id = b.budget_id and w.account_id = _window_to_correct.account_id and w.window_key = _window_to_correct.window_key
     where b.name = budget_name and b.unit <> 'open_holds' and (b.account_id = _window_to_correct.account_id or b.plan_id is not null)
-    order by b.retired_at is not null, w.window_id desc
+    order by b.budget_id in (select x.counter_id from preauth._budgets_of(array[_window_to_correct.account_id], at) as x) desc, b.retired_at is not null, w.window_id desc
     limit 1;
     return found;
   end if;
@@ -25,4 +25,4 @@ begin
 end
 $$;
 comment on function preauth._window_to_correct(text, text, text, timestamptz) is
-  'The window that a correction means: the one with that key, or the current one, which is made if nothing was spent in it yet; null if there is none. The account is locked.';
+  'The window that a correction means: the one with that key, of the budget that applies now before others, or the current one, which is made if nothing was spent in it yet; null if there is none. The account is locked.';

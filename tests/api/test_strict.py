@@ -5,6 +5,8 @@ from typing import Annotated
 import pytest
 from pydantic import Field
 
+from service.api import instants, values
+from service.api.plans import PlanBody
 from service.api.problems import Problem
 from service.api.reserve import ReserveBody
 from service.api.strict import decode
@@ -124,6 +126,14 @@ def test_the_faulty_field_is_named(body: bytes, path: str) -> None:
     assert list(faults(body)) == [path]
 
 
+@pytest.mark.parametrize("kind", ["fixed", "cycle"])
+def test_a_field_with_the_name_of_its_windows_kind_is_named_once(kind: str) -> None:
+    window = f'{{"kind":"{kind}","{kind}":1}}'
+    body = f'{{"budgets":[{{"name":"a","unit":"tokens","limit_amount":1,"window":{window}}}]}}'
+    missing = {"budgets.0.window.seconds"} if kind == "fixed" else set()
+    assert set(faults(body.encode(), PlanBody)) == {f"budgets.0.window.{kind}", *missing}
+
+
 def test_null_stands_for_an_absent_optional_field() -> None:
     nulls = b',"model":null,"ttl_seconds":null,"alternatives":null,"labels":null,"dry_run":null}'
     decode(ReserveBody, JSON, GOOD[:-1] + nulls)
@@ -160,6 +170,15 @@ def test_json_in_utf8_may_be_declared_in_every_way(declared: bytes) -> None:
 
 class Strange(Body):
     values: Annotated[list[int], Field(max_length=1000)]
+
+
+@pytest.mark.parametrize("kind", [instants.Instant, values.Instant], ids=["tables", "changes"])
+def test_an_instant_may_have_nanoseconds_wherever_it_stands(kind: type[str]) -> None:
+    model = type("Timed", (Body,), {"__annotations__": {"at": kind}})
+    for digits in range(1, 10):
+        value = f"2026-10-01T00:00:00.{'1' * digits}Z"
+        assert decode(model, JSON, f'{{"at":"{value}"}}'.encode())[0].at == value
+    assert set(faults(b'{"at":"2026-10-01T00:00:00.1111111111Z"}', model)) == {"at"}
 
 
 def test_at_most_twenty_faults_are_listed() -> None:

@@ -47,7 +47,7 @@ class Side:
 
     def call(self, function, **arguments):
         named = ", ".join(f"{name} => %s" for name in arguments)
-        values = [Jsonb(v) if isinstance(v, dict) else v for v in arguments.values()]
+        values = [Jsonb(v) if isinstance(v, (dict, list)) else v for v in arguments.values()]
         query = f"select preauth_api.{function}({named})".encode()
         return self.connection.execute(query, values).fetchone()[0]
 
@@ -61,7 +61,7 @@ class Side:
     def rows(self, account_id):
         return self.connection.execute(ROWS.encode(), [account_id]).fetchall()
 
-    def decisions_at(self, instants, request):
+    def decisions_at(self, instants, request, call="reserve"):
         """What real requests would be answered at each instant, one after the other; undone."""
         now, found = self.clock.now, []
         try:
@@ -70,9 +70,9 @@ class Side:
                 with self.connection.transaction(force_rollback=True):
                     if n:  # a request that was denied just before changes nothing
                         self.clock.set(instants[n - 1])
-                        self.call("reserve", **request | {"request_id": "try-before"})
+                        self.call(call, **request | {"request_id": "try-before"})
                         self.clock.set(instant)
-                    reply = self.call("reserve", **request | {"request_id": "try"})
+                    reply = self.call(call, **request | {"request_id": "try"})
                 found.append(reply.get("decision", reply.get("type")))
         finally:
             self.clock.set(now)
@@ -91,8 +91,14 @@ class Story:
         self.carry = self.chance.random() < 0.7
         self.move(self.now)
         self.plans = [f"{self.account}p{n}" for n in range(3)]
+        self.begin()
+
+    def put_plans(self):
         for plan in self.plans:
             self.both("put_plan", plan_id=plan, body={"budgets": self.budgets()})
+
+    def begin(self):
+        self.put_plans()
         self.both(
             "put_account",
             account_id=self.account,

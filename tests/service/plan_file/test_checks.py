@@ -186,6 +186,23 @@ def test_a_name_that_is_no_id_is_refused() -> None:
     assert fault.startswith("line 3: accounts.a b: ")
 
 
+def chain(length: int) -> str:
+    """Accounts each of which stands under the next, the last one at the top."""
+    under = "".join(f"  a{n}: {{parent_id: a{n + 1}}}\n" for n in range(length - 1))
+    return f"accounts:\n{under}  a{length - 1}: {{}}\n"
+
+
+def test_a_tree_deeper_than_the_ledger_takes_is_refused() -> None:
+    check(chain(16))
+    assert faults(chain(17)) == [
+        "line 2: accounts.a0.parent_id: has 16 or more accounts above it",
+    ]
+
+
+def test_a_chain_of_thousands_is_refused_without_climbing_all_of_it_for_each() -> None:
+    assert len(faults(chain(3000))) == 3000 - 16
+
+
 def test_a_ring_of_parents_is_refused() -> None:
     text = "accounts:\n  a: {parent_id: b}\n  b: {parent_id: c}\n  c: {parent_id: a}\n"
     assert (

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.checks import assert_denied, assert_problem, assert_same
-from tests.support.money import MAX_AMOUNT, MONTH, budget, tokens
+from tests.support.money import MAX_AMOUNT, MONTH, budget, tokens, usd
 from tests.support.session import Figures
 
 
@@ -90,6 +90,18 @@ async def test_a_window_of_the_past_is_corrected_by_its_key(spent, clock):
     reply = await adjust(spent, -600, window="2026-09")
     assert (reply["window"], reply["settled"]) == ("2026-09", 0)
     assert (await spent.figures("ann")).settled == 10
+
+
+async def test_a_key_that_windows_of_several_budgets_have_means_the_one_that_applies(ledger, clock):
+    """Of a plan that ann has left there is a younger window of that name and month."""
+    await ledger.put_plan("a", budget("cap", 1000, window=MONTH))
+    await ledger.put_plan("b", budget("cap", 1000, window=MONTH, unit="usd_nano"))
+    for plan_id, amounts in (("a", tokens(600)), ("b", usd(40))):
+        await ledger.put_account("ann", plan_id=plan_id)
+        await ledger.charge(f"c-{plan_id}", "ann", amounts)
+    await ledger.put_account("ann", plan_id="a")
+    reply = await adjust(ledger, -100, window="2026-09")
+    assert (reply["unit"], reply["settled"]) == ("tokens", 500)
 
 
 async def test_the_event_and_the_log_say_who_when_what_and_why(spent, clock):

@@ -43,6 +43,14 @@ async def test_they_are_the_accounts_own_the_newest_first(ledger, user):
     assert settled["labels"] == {"team": "x"}
 
 
+async def test_whom_the_ledger_does_not_know_has_asked_for_what_it_was_denied(ledger):
+    stranger = await signed_in(ledger, {"sub": "eve"})
+    assert await stranger.call("my_reservations") == {"items": [], "next_cursor": None}
+    await ledger.reserve("r1", "eve", tokens(1))
+    (denied,) = (await stranger.call("my_reservations"))["items"]
+    assert (denied["request_id"], denied["reason"]) == ("r1", "account_unknown")
+
+
 async def test_pages_follow_each_other_without_a_gap_or_a_repeat(ledger, user, clock):
     for n in range(7):
         await ledger.reserve(f"r{n}", "ann", tokens(1))  # all at one instant

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.checks import assert_denied
+from tests.support.checks import assert_denied, code_of
 from tests.support.money import DAY, LIFETIME, MONTH, budget, fixed, tokens
 from tests.support.session import Figures
 
@@ -167,6 +167,22 @@ async def test_a_parents_change_to_come_reaches_those_below(ledger, clock, job):
     await ledger.charge("c1", "kid", tokens(90))
     await come(ledger, clock, "2026-09-20T08:00:00Z", job)
     assert_denied(await ledger.charge("c2", "kid", tokens(11)), "budget_exhausted", scope="ann")
+
+
+@pytest.mark.parametrize(("old", "new"), [("charge", "reject"), ("reject", "charge")])
+async def test_a_settlement_above_its_hold_goes_by_the_plan_that_has_come(
+    ledger, clock, job, old, new
+):
+    await ledger.put_plan("before", budget("cap", 1000, window=MONTH, overage=old))
+    await ledger.put_plan("after", budget("cap", 1000, window=MONTH, overage=new))
+    await ledger.put_account("ann", plan_id="before")
+    await ledger.put_account("kid", parent_id="ann")
+    await switch(ledger, "after", at="2026-09-20T08:00:00Z")
+    await ledger.reserve("r", "kid", tokens(100))
+    await come(ledger, clock, "2026-09-20T08:00:00Z", job)
+    reply = await ledger.settle("r", tokens(150))
+    outcome = code_of(reply) if "type" in reply else reply["state"]
+    assert outcome == {"charge": "settled", "reject": "settlement_exceeds_hold"}[new]
 
 
 async def test_the_plan_is_changed_after_the_switch_has_come_not_before(trial, clock, job):

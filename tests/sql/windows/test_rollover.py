@@ -234,3 +234,12 @@ async def test_a_denial_that_saw_its_window_end_counts_on_from_the_one_before(le
 async def waits(ledger, session) -> bool:
     blocked = "select 1 from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'"
     return await ledger.connection.fetchval(blocked, session.pid) is not None
+
+
+async def test_a_denial_after_idle_decades_counts_no_more_periods_than_fill_what_rolls_over(ledger, clock):  # fmt: skip
+    await ledger.grant("ann", 100, window=HOUR, rollover={"max": 300, "overspend": True})
+    await ledger.charge("c", "ann", tokens(1000), record=True)
+    clock.set("2056-09-14T12:30:00Z")
+    await ledger.connection.execute("set statement_timeout = '6s'")
+    denial = await ledger.reserve("r", "ann", tokens(401))
+    assert_denied(denial, "exceeds_limit", available=400, retry_after_ms=None)
