@@ -16669,6 +16669,8 @@ alter table preauth.usage_event
   drop constraint usage_event_window_of_adjustments,
   add constraint usage_event_sound check (preauth._is_sound_event(kind, window_id));
 
+drop function preauth._held_then(request_id text, account_id text, call text, held_at timestamp with time zone, expires_at timestamp with time zone, window_id bigint, at timestamp with time zone, available bigint);
+
 drop function preauth._settled_line_text(line preauth._closed, overage bigint);
 
 drop function preauth._fresh_authorization(ask preauth._ask, ruling preauth._ruling, quote preauth._quote, route preauth._route, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, at timestamp with time zone);
@@ -18667,6 +18669,7 @@ AS $function$
 declare
   former preauth.budget;
   passed timestamptz := previous.ends_at;
+  enough bigint;
 begin
   periods := 0;
   per_period := 0;
@@ -18679,7 +18682,9 @@ begin
     return;
   end if;
   per_period := least(budget.limit_amount, former.limit_amount);
+  enough := (budget.rollover ->> 'max')::bigint + greatest(previous.settled + previous.reserved - limit_amount, 0);
   loop
+    exit when per_period = 0 or periods::numeric * per_period >= enough;
     passed := preauth._period_ends_at(scope, zone, budget, passed);
     exit when passed > at;
     periods := periods + 1;
@@ -19287,40 +19292,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth._held_then(request_id text, account_id text, call text, held_at timestamp with time zone, expires_at timestamp with time zone, window_id bigint, at timestamp with time zone, available bigint)
- RETURNS TABLE(amount bigint, closed_at timestamp with time zone, state text)
- LANGUAGE sql
- STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-  select h.amount, h.closed_at, h.state
-  from (
-    select l.amount, l.state,
-      case
-        when l.state = 'held' then l.lapses_at
-        when l.state = 'lapsed' or c.late and preauth._is_leased(l.window_id) then least(c.at, _held_then.expires_at)
-        else c.at
-      end as closed_at
-    from preauth.hold_line as l
-    cross join lateral (
-      select min(x.at) as at, bool_or(x.late) as late
-      from (
-        select u.occurred_at, u.kind = 'late_charge'
-        from preauth.usage_event as u where u.request_id = l.request_id and u.account_id = l.account_id and u.window_id is null and l.state <> 'held'
-        union all
-        select e.occurred_at, false
-        from preauth.reservation_event as e
-        where e.request_id = l.request_id and e.account_id = l.account_id and e.event in ('released', 'lapsed') and l.state <> 'held'
-      ) as x (at, late)
-    ) as c
-    where l.request_id = _held_then.request_id and l.account_id = _held_then.account_id and l.window_id = _held_then.window_id and l.amount > 0
-      -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
-      and (_held_then.held_at < _held_then.at or l.available_after is null or l.available_after >= _held_then.available)
-      and (_held_then.call = 'reserve' or _held_then.held_at = _held_then.at)
-  ) as h
-  where h.closed_at is null or h.closed_at > _held_then.at or h.closed_at = _held_then.at and _held_then.held_at = _held_then.at
-$function$;
-
 CREATE OR REPLACE FUNCTION preauth._hold(window_ids bigint[], amounts bigint[], capacities bigint[])
  RETURNS void
  LANGUAGE plpgsql
@@ -19423,17 +19394,18 @@ AS $function$
 declare
   alone text := case when not exists (select from preauth.account as a where a.parent_id = w.account_id) then w.account_id end;
   missing bigint := case when w.window_id is not null then reserved else 0 end;
+  leased boolean := preauth._is_leased(w.window_id);
   seen integer := 0;
   candidates cursor for
-    select r.request_id, r.account_id, t.amount, r.created_at as held_at, t.closed_at, t.state
+    select r.request_id, r.account_id, h.amount, r.created_at as held_at, t.closed_at, h.state
     from (
-      (select x.request_id, x.account_id, x.call, x.created_at, x.expires_at
+      (select x.request_id, x.account_id, x.call, x.state, x.created_at, x.expires_at, x.closure
        from preauth.reservation as x
        where x.state in ('unknown', 'overage_review') and x.created_at <= _holds_at.at and (alone is null or x.account_id collate "C" = alone)
        order by x.created_at desc
        limit 1000)
       union all
-      (select d.request_id, d.account_id, d.call, d.created_at, d.expires_at
+      (select d.request_id, d.account_id, d.call, d.state, d.created_at, d.expires_at, d.closure
        from (
          select x.*
          from preauth.reservation as x
@@ -19444,7 +19416,36 @@ declare
        where d.state not in ('denied', 'unknown', 'overage_review')
        limit 10 * max_count)
     ) as r
-    cross join lateral preauth._held_then(r.request_id, r.account_id, r.call, r.created_at, r.expires_at, w.window_id, _holds_at.at, available) as t;
+    cross join lateral (
+      select l.amount, l.state, l.lapses_at,
+        -- what was settled before its time says itself when that was; else it is looked up
+        case when l.state = 'settled' and (r.closure ->> 'settled_at')::timestamptz < r.expires_at then (r.closure ->> 'settled_at')::timestamptz end as settled_at
+      from preauth.hold_line as l
+      where l.request_id = r.request_id and l.account_id = r.account_id and l.window_id = w.window_id and l.amount > 0
+        -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
+        and (r.created_at < _holds_at.at or l.available_after is null or l.available_after >= _holds_at.available)
+        and (r.call = 'reserve' or r.created_at = _holds_at.at)
+    ) as h
+    cross join lateral (
+      select min(x.at) as at, bool_or(x.late) as late
+      from (
+        select u.occurred_at, u.kind = 'late_charge'
+        from preauth.usage_event as u
+        where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null and h.state <> 'held' and h.settled_at is null
+        union all
+        select e.occurred_at, false
+        from preauth.reservation_event as e
+        where e.request_id = r.request_id and e.account_id = r.account_id and e.event in ('released', 'lapsed') and h.state <> 'held' and h.settled_at is null
+      ) as x (at, late)
+    ) as c
+    cross join lateral (
+      select case
+        when h.state = 'held' then h.lapses_at
+        when h.state = 'lapsed' or c.late and leased then least(c.at, r.expires_at)
+        else coalesce(h.settled_at, c.at)
+      end as closed_at
+    ) as t
+    where t.closed_at is null or t.closed_at > _holds_at.at or t.closed_at = _holds_at.at and r.created_at = _holds_at.at;
 begin
   if missing <= 0 then
     return;
@@ -19699,6 +19700,20 @@ AS $function$
 begin
   return value ~ '^[a-z][a-z0-9_.-]*$' and length(value) <= longest;
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._is_overage_refused(holding preauth._holding, at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select coalesce(
+    (select (preauth._budget_at(w, at)).overage
+     from preauth.budget_window as w
+     join preauth.account as a on a.account_id = w.account_id and a.plan_changes_at <= at
+     where w.window_id = holding.window_id),
+    holding.overage) = 'reject'
 $function$;
 
 CREATE OR REPLACE FUNCTION preauth._is_period_in_seconds(value jsonb)
@@ -23064,10 +23079,12 @@ begin
       when holdings[to_line].unit = 'open_holds' then 0
       else coalesce((amounts ->> holdings[to_line].unit)::bigint, case when holdings[to_line].unit = 'requests' then 1 end)
     end;
-    spent := spent || amount;
     missing_unit := least(missing_unit, case when amount is null then holdings[to_line].unit end);
-    if holdings[to_line].overage = 'reject' and holdings[to_line].state = 'held' and not coalesce(holdings[to_line].lapses_at <= at, false) then
-      exceeds := exceeds or preauth._overage(ask, holdings[to_line].unit, holdings[to_line].amount, amount) > 0;
+    spent := spent || amount;
+    if holdings[to_line].state = 'held' and not coalesce(holdings[to_line].lapses_at <= at, false)
+        and (amount > holdings[to_line].amount or ask.body ? 'priced')  -- else there is none
+        and preauth._overage(ask, holdings[to_line].unit, holdings[to_line].amount, amount) > 0 then
+      exceeds := exceeds or preauth._is_overage_refused(holdings[to_line], at);
     end if;
     uncountable := uncountable
       or holdings[to_line].state <> 'settled' and coalesce(holdings[to_line].window_settled + amount > preauth._most_counted(), false);
@@ -24406,7 +24423,7 @@ begin
     from preauth.budget as b
     join preauth.budget_window as w on w.budget_id = b.budget_id and w.account_id = _window_to_correct.account_id and w.window_key = _window_to_correct.window_key
     where b.name = budget_name and b.unit <> 'open_holds' and (b.account_id = _window_to_correct.account_id or b.plan_id is not null)
-    order by b.retired_at is not null, w.window_id desc
+    order by b.budget_id in (select x.counter_id from preauth._budgets_of(array[_window_to_correct.account_id], at) as x) desc, b.retired_at is not null, w.window_id desc
     limit 1;
     return found;
   end if;
@@ -24863,11 +24880,17 @@ revoke all on function preauth._authorization(ask preauth._ask, state text, mode
 
 revoke all on function preauth._is_counted(route preauth._route, wanted bigint[]) from public;
 
+revoke all on function preauth._is_overage_refused(holding preauth._holding, at timestamp with time zone) from public;
+
 revoke all on function preauth._settle_finding(ask preauth._ask, held preauth.reservation, place integer, holdings preauth._holding[], from_line integer, at timestamp with time zone, OUT verdict text, OUT amounts jsonb, OUT spent bigint[], OUT missing_unit text, OUT to_line integer) from public;
 
 comment on function preauth._authorization(ask preauth._ask, state text, model text, option_no integer, expires_at timestamp with time zone, replayed boolean, price_table_id bigint, cost jsonb, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, root text, at timestamp with time zone) is 'The answer to an item that was authorized: just now, with the rate limit headers of the account''s own budget with the smallest share left, or before (replayed), without. Lines of another account''s windows without fill level.';
 
+comment on function preauth._ended(scope text, zone text, budget preauth.budget, previous preauth.budget_window, at timestamp with time zone, OUT limit_amount bigint, OUT raised bigint, OUT periods bigint, OUT per_period bigint) is 'How a budget''s last window ended, for what rolls over: its limit then and how much of it was raised (null: nothing is carried); how many periods have passed since without a window by an instant, no more than can matter, and what each leaves, in the unit: of two budgets the lower limit.';
+
 comment on function preauth._is_counted(route preauth._route, wanted bigint[]) is 'Whether any budget of a route counts an option, going by what it asks of each. A bound on open holds is no budget.';
+
+comment on function preauth._is_overage_refused(holding preauth._holding, at timestamp with time zone) is 'Whether what a settlement spends above a hold is refused: by the hold''s budget, or by the one of a plan that has come by time alone and is not written down yet.';
 
 comment on function preauth._is_sound_event(kind text, window_id bigint) is 'Whether a row of usage_event can be: its kind is known, and corrections and nothing else name a window.';
 
@@ -24878,6 +24901,8 @@ comment on function preauth._is_sound_reservation(call text, state text, has_den
 comment on function preauth._is_sound_window(starts_at timestamp with time zone, ends_at timestamp with time zone, settled bigint, reserved bigint, limit_amount bigint, overdraft_amount bigint, alert_at bigint, slice_length interval, slice_count integer) is 'Whether a row of budget_window can be: it runs forward, its figures (in the budget''s unit) are in their ranges, and slices have both a length and a number.';
 
 comment on function preauth._settle_finding(ask preauth._ask, held preauth.reservation, place integer, holdings preauth._holding[], from_line integer, at timestamp with time zone, OUT verdict text, OUT amounts jsonb, OUT spent bigint[], OUT missing_unit text, OUT to_line integer) is 'What becomes of a settle call: its verdict (preauth._settle_verdict), the amounts to settle, the unit it does not tell, and where its hold lines, which begin at from_line, end.';
+
+comment on function preauth._window_to_correct(account_id text, budget_name text, window_key text, at timestamp with time zone) is 'The window that a correction means: the one with that key, of the budget that applies now before others, or the current one, which is made if nothing was spent in it yet; null if there is none. The account is locked.';
 
 select preauth._lock_down();
 $revision_0010$;
