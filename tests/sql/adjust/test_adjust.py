@@ -176,3 +176,13 @@ async def test_a_malformed_adjustment_names_the_field_and_changes_nothing(spent,
     assert_problem(reply, 400, "malformed")
     assert [e["path"] for e in reply["errors"]] == [field]
     assert await spent.contents() == before
+
+
+async def test_a_window_of_a_plans_budget_by_its_key_is_this_accounts_own(ledger, clock):
+    await ledger.put_plan("p", budget("cap", 1000, window=MONTH))
+    for account_id in ("ann", "bob"):
+        await ledger.put_account(account_id, plan_id="p")
+        await ledger.charge("c1", account_id, tokens(100))
+    assert (await adjust(ledger, -40, window="2026-09"))["settled"] == 60
+    assert await ledger.figures("ann") == Figures(60, 0, 940)
+    assert await ledger.figures("bob") == Figures(100, 0, 900)

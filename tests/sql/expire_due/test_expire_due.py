@@ -165,3 +165,17 @@ async def test_fewer_than_none_are_misuse(ledger, clock, function):
         await ledger.call(function, max_count=-1)
     assert caught.value.sqlstate == "PA001"
     assert await ledger.call(function, max_count=0) == 0
+
+
+@pytest.mark.parametrize("swept", [True, False])
+async def test_usage_of_the_whole_hold_after_time_has_charged_it_is_that_charge(
+    ledger, clock, swept
+):
+    await ledger.grant("ann", on_expiry="charge")
+    await ledger.reserve("r1", "ann", tokens(400), ttl_seconds=5)
+    clock.advance(seconds=5)
+    if swept:
+        await ledger.expire()
+    reply = await ledger.settle("r1", tokens(400))
+    assert (reply["outcome"], reply["replayed"]) == ("expired", True)
+    assert await ledger.figures("ann") == Figures(400, 0, 600)

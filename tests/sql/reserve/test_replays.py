@@ -131,3 +131,14 @@ async def test_a_replay_after_settlement_is_still_the_authorization(ledger, cloc
     assert again["replayed"] is True
     assert {**again, "replayed": False, "state": "authorized"} == first
     assert (await ledger.window("ann"))["settled"] == 100
+
+
+async def test_a_replay_tells_the_rate_limit_of_the_tightest_budget_as_it_is_now(ledger, clock):
+    await ledger.grant("ann", 1000, "wide")
+    await ledger.grant("ann", 100, "tight")
+    item = {"request_id": "r1", "account_id": "ann", "amounts": tokens(10)}
+    first = await ledger.one("reserve", **item)
+    assert first.headers["RateLimit"] == '"tight";r=90'
+    await ledger.charge("c1", "ann", tokens(40))
+    again = await ledger.one("reserve", **item)
+    assert again.headers["RateLimit"] == '"tight";r=50'

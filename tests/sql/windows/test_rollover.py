@@ -207,6 +207,17 @@ async def test_where_more_than_a_thousand_windows_must_pass_the_end_of_that_one_
     assert_denied(denial, "budget_exhausted", retry_after_ms=1001 * 3600 * 1000)
 
 
+async def test_no_wait_makes_more_roll_over_than_the_maximum(ledger, clock):
+    await grant(ledger, limit=100, most=150, window=DAY)
+    await spend(ledger, "c1", 100)
+    hours = 12 + 2 * 24  # nothing is left of today; two whole days leave the maximum
+    fits = await ledger.reserve("r1", "ann", tokens(250))
+    assert_denied(fits, "budget_exhausted", retry_after_ms=hours * 3600 * 1000)
+    assert_denied(
+        await ledger.reserve("r2", "ann", tokens(251)), "exceeds_limit", retry_after_ms=None
+    )
+
+
 async def test_a_denial_that_saw_its_window_end_counts_on_from_the_one_before(ledger, clock):
     """The window that the call itself has made is gone with it: it leaves nothing to the next."""
     await ledger.grant("org", 1000)
