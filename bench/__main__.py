@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-ALL = ("sql", "rest", "prices", "pairs", "peers", "shapes", "growth")
+ALL = ("sql", "rest", "prices", "pairs", "peers", "shapes", "growth", "audit")
 
 
 def main() -> int:
