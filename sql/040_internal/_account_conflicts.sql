@@ -1,5 +1,6 @@
 create function preauth._account_conflicts(account_id text, body jsonb) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   parent preauth.account;

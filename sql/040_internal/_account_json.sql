@@ -1,5 +1,6 @@
 create function preauth._account_json(account_id text) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_build_object('account_id', a.account_id, 'plan_id', a.plan_id, 'parent_id', a.parent_id, 'path', a.path, 'time_zone', a.time_zone,
     'cycle_anchor', a.cycle_anchor, 'status', a.status, 'max_open_holds', a.max_open_holds, 'created_at', preauth._time(a.created_at))

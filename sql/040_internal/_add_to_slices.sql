@@ -1,5 +1,6 @@
 create function preauth._add_to_slices(window_ids bigint[], amounts bigint[], at timestamptz) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into preauth.window_slice as s (window_id, account_id, ages_at, settled)

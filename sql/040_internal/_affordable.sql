@@ -1,6 +1,7 @@
 create function preauth._affordable(
   ask preauth._ask, quote preauth._quote, slot preauth._slot, places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[]) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   counts jsonb := preauth._option_counts(ask.body, 0);

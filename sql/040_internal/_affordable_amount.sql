@@ -1,5 +1,6 @@
 create function preauth._affordable_amount(unit text, scope text, places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[]) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case when min(m.most) filter (where m.own) between 0 and min(m.most) then jsonb_build_object(_affordable_amount.unit, min(m.most) filter (where m.own)) end
   from (

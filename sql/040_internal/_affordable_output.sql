@@ -2,6 +2,7 @@ create function preauth._affordable_output(
   dimension text, counts jsonb, is_ceiling boolean, told jsonb, tariffs preauth._tariff[],
   scope text, places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[]) returns bigint
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case when min(m.most) filter (where m.own) between 0 and min(m.most) then least(min(m.most) filter (where m.own), (counts ->> dimension)::numeric)::bigint end
   from unnest(places, wanted) as p (place, wanted)

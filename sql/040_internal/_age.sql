@@ -1,5 +1,6 @@
 create function preauth._age(window_ids bigint[], at timestamptz) returns boolean
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   with aged as (

@@ -1,5 +1,6 @@
 create function preauth._alias_conflict(body jsonb, name text, unit text, effective_from timestamptz) returns text
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select a.alias
   from (

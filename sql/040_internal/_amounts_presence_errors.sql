@@ -1,7 +1,9 @@
 create function preauth._amounts_presence_errors(call text, item jsonb) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when call = 'reserve' then
       case when num_nonnulls(item ->> 'amounts', item ->> 'max_usage') = 0 then preauth._error('amounts', 'is required, or max_usage') else '[]' end
       || preauth._alternatives_presence_errors(item)
@@ -20,6 +22,7 @@ as $$
       case when item ->> 'amounts' is not null then preauth._error('amounts', 'is only for the action settle') else '[]' end
       || case when item ->> 'usage' is not null then preauth._error('usage', 'is only for the action settle') else '[]' end
     else '[]'
-  end
+  end;
+end
 $$;
 comment on function preauth._amounts_presence_errors(text, jsonb) is 'Whether amounts, max_usage or usage are there when the other fields ask for them; [] when all is well.';

@@ -1,5 +1,6 @@
 create function preauth._answered(body jsonb) returns jsonb
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if body ? 'type' and jsonb_typeof(body -> 'status') = 'number' then

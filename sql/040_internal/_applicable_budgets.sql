@@ -1,6 +1,7 @@
 create function preauth._applicable_budgets(path text[], model text, at timestamptz)
 returns table (place bigint, scope text, depth integer, zone text, budget preauth.budget, counter_id bigint)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select
     row_number() over (order by b.step, (b.budget).model is null, (b.budget).unit = 'open_holds', (b.budget).name),

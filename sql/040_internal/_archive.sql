@@ -1,6 +1,7 @@
 -- Documents first: what is deleted is in them. Checkpoints by window in the order of the locks.
 create function preauth._archive(chosen preauth.reservation[], before timestamptz, at timestamptz) returns table (place bigint, document text, cursor text)
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   documents text[] := array(select preauth._archive_document(r) from unnest(chosen) with ordinality as c (request_id, account_id)

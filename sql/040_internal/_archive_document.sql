@@ -1,5 +1,6 @@
 create function preauth._archive_document(r preauth.reservation) returns text
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_build_object(
     'reservation', to_jsonb(r),

@@ -1,5 +1,6 @@
 create function preauth._are_made(routes preauth._route[]) returns boolean
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   for k in 1 .. cardinality(routes) loop

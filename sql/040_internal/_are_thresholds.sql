@@ -1,5 +1,6 @@
 create function preauth._are_thresholds(value jsonb) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case when jsonb_typeof(value) = 'array' then (
     select count(*) <= 16 and count(distinct t.threshold) = count(*)

@@ -1,5 +1,6 @@
 create function preauth._as_aged(slots preauth._slot[], slot_ids bigint[]) returns preauth._slot[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   for k in 1 .. cardinality(slots) loop

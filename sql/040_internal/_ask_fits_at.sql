@@ -2,6 +2,7 @@ create function preauth._ask_fits_at(
   ask preauth._ask, quotes preauth._quote[], first_quote integer, routes preauth._route[], route_no integer, slots preauth._slot[], slot_ids bigint[],
   reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamptz) returns timestamptz
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   route preauth._route := routes[route_no];

@@ -2,6 +2,7 @@ create function preauth._ask_foreseen_at(
   ask preauth._ask, quotes preauth._quote[], first_quote integer, path text[], slots preauth._slot[], slot_ids bigint[],
   reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamptz) returns timestamptz
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select min(preauth._option_foreseen_at(
     path, preauth._option_model(ask.body, o.option_no), preauth._asked_amounts(ask.body, o.option_no, quotes, first_quote), ask.call,

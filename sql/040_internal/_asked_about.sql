@@ -1,5 +1,6 @@
 create function preauth._asked_about(request_id text, account_id text, out held preauth.reservation[], out problem jsonb)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   ask preauth._ask := row(1, 'reservation', request_id, account_id, '{}', null, null, false, false, null)::preauth._ask;

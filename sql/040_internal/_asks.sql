@@ -1,6 +1,7 @@
 -- A loop of simple expressions: what a query costs to begin, it costs in all for ten items.
 create function preauth._asks(call text, items jsonb, actors text[], within text[]) returns preauth._ask[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   asks preauth._ask[] := array[]::preauth._ask[];

@@ -1,5 +1,6 @@
 create function preauth._audit_timeline(r preauth.reservation) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_build_object(
     'request_id', r.request_id, 'account_id', r.account_id, 'state', preauth._state_at(r, preauth._now()),

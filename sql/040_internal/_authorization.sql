@@ -4,6 +4,7 @@ create function preauth._authorization(
   slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, root text, at timestamptz)
 returns preauth._answer
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   slot preauth._slot;

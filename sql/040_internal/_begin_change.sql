@@ -1,6 +1,7 @@
 -- One change of an account at a time, and none while its windows are made.
 create function preauth._begin_change(account_ids text[], plan_ids text[], names text[] default null, window_key text default null) returns timestamptz
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   at timestamptz;

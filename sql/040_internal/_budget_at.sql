@@ -1,5 +1,6 @@
 create function preauth._budget_at(w preauth.budget_window, at timestamptz) returns preauth.budget
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   budget preauth.budget;

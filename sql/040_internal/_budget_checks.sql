@@ -1,5 +1,6 @@
 create function preauth._budget_checks(body jsonb) returns table (place integer, field text, message text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select 0, f.name, 'is not a field of a budget'
   from jsonb_object_keys(body - array['name', 'unit', 'window', 'limit_amount', 'model', 'enforcement', 'overdraft_amount', 'overage', 'on_expiry', 'rollover', 'thresholds']) as f (name)

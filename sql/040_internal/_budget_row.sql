@@ -1,5 +1,6 @@
 create function preauth._budget_row(plan_id text, account_id text, body jsonb) returns preauth.budget
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select b from jsonb_populate_record(null::preauth.budget, jsonb_build_object(
     'plan_id', plan_id, 'account_id', account_id, 'name', body -> 'name', 'unit', body -> 'unit', 'window_policy', preauth._window_policy(body -> 'window'),

@@ -3,6 +3,7 @@
 create function preauth._budgets_of(path text[], at timestamptz)
 returns table (step bigint, scope text, depth integer, zone text, budget preauth.budget, counter_id bigint)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select step.ordinality, holder.account_id, cardinality(holder.path), holder.time_zone, b,
     case when holder.plan_changes_at <= at and b.plan_id is not null then coalesce(

@@ -1,5 +1,6 @@
 create function preauth._calendar_bounds(policy jsonb, zone text, at timestamptz, out window_key text, out starts_at timestamptz, out ends_at timestamptz)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   local_start timestamp := preauth._period_start(policy, at at time zone zone);

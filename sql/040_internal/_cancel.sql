@@ -1,5 +1,6 @@
 create function preauth._cancel(ask preauth._ask, r preauth.reservation, at timestamptz) returns json
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   before text := preauth._state_at(r, at);

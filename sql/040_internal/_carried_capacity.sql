@@ -1,5 +1,6 @@
 create function preauth._carried_capacity(w preauth.budget_window, budget preauth.budget) returns bigint
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select preauth._capacity(budget.limit_amount + greatest(c.carried, 0) + coalesce(r.amount, 0), preauth._overdraft(budget)) - greatest(-c.carried, 0)
   from (

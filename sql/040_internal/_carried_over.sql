@@ -1,5 +1,6 @@
 create function preauth._carried_over(scope text, budget preauth.budget, zone text, starts_at timestamptz, at timestamptz) returns bigint
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   anchor constant date := case when budget.window_policy ->> 'kind' = 'cycle' then preauth._cycle_anchor(scope, zone) end;

@@ -1,5 +1,6 @@
 create function preauth._change_limits(budget_id bigint, actor text, reason text) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   at timestamptz := preauth._now();

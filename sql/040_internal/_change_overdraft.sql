@@ -1,5 +1,6 @@
 create function preauth._change_overdraft(budget_id bigint, overdraft_amount bigint) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update preauth.budget_window as w

@@ -1,5 +1,6 @@
 create function preauth._change_plan(account_id text, plan_id text, apply text, at timestamptz, actor text, reason text) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update preauth.account as a

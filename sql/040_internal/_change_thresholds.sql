@@ -1,5 +1,6 @@
 create function preauth._change_thresholds(budget_id bigint) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   at timestamptz := preauth._now();

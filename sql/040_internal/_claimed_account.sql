@@ -1,5 +1,6 @@
 create function preauth._claimed_account() returns text
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select c.claim #>> '{}'
   from (

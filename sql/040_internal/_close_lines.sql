@@ -1,6 +1,7 @@
 -- The only place, with preauth._hold, where money enters or leaves a window by way of a hold line.
 create function preauth._close_lines(closings preauth._closing[], at timestamptz) returns preauth._closed[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   closed preauth._closed[] := array[]::preauth._closed[];

@@ -1,6 +1,7 @@
 -- Only what this very call has made: no other call has such a window on a route of its own yet, and nobody has seen what is taken back with it.
 create function preauth._close_unstarted_windows(made bigint[], lines preauth._line[], recorded integer[], slot_ids bigint[]) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   unstarted bigint[];

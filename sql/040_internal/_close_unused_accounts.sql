@@ -1,5 +1,6 @@
 create function preauth._close_unused_accounts(opened text[], asks preauth._ask[], rulings preauth._ruling[]) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   with unused as (

@@ -1,5 +1,6 @@
 create function preauth._correct(call text, account_id text, body jsonb, actor text) returns jsonb
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   errors jsonb := preauth._correction_errors(call, body);

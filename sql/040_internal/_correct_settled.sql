@@ -1,5 +1,6 @@
 create function preauth._correct_settled(window_id bigint, amount bigint, at timestamptz) returns preauth.budget_window
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   w preauth.budget_window;

@@ -1,5 +1,6 @@
 create function preauth._correction_errors(call text, body jsonb) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case when jsonb_typeof(body) is distinct from 'object' then preauth._error('', 'must be an object') else (
     select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.place, c.field), '[]') from (

@@ -1,5 +1,6 @@
 create function preauth._counts_errors(path text, value jsonb, are_bounds boolean) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if jsonb_typeof(value) <> 'object' then

@@ -1,5 +1,6 @@
 create function preauth._counts_only(path text[]) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce((
     select p.unpriced = 'count_only'

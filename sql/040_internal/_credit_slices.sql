@@ -1,6 +1,7 @@
 -- What is left is counted as long as can be: a correction does not say when the wrong spend was.
 create function preauth._credit_slices(w preauth.budget_window, amount bigint, at timestamptz) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   taken bigint;

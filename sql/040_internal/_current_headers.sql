@@ -1,5 +1,6 @@
 create function preauth._current_headers(account_id text, model text, at timestamptz) returns json
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select preauth._rate_limit_headers((b.budget).name, l.limit_amount, l.available, w.starts_at, w.ends_at, w.slice_length * w.slice_count, at)
   from preauth._applicable_budgets(array[account_id], model, at) as b

@@ -1,5 +1,6 @@
 create function preauth._current_window(scope text, budget_id bigint, at timestamptz) returns table (window_id bigint, starts_at timestamptz, ends_at timestamptz, raised_until timestamptz)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select w.window_id, w.starts_at, w.ends_at, w.raised_until
   from (

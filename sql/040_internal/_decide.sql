@@ -3,6 +3,7 @@ create function preauth._decide(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slot_ids bigint[], at timestamptz,
   inout slots preauth._slot[], inout reserved bigint[], out rulings preauth._ruling[], out lines preauth._line[])
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   known integer[] := preauth._known(asks);

@@ -1,5 +1,6 @@
 create function preauth._decided(rulings preauth._ruling[]) returns integer[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   decided integer[] := array[]::integer[];

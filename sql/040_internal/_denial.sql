@@ -1,7 +1,9 @@
 create function preauth._denial(ruling preauth._ruling, slot preauth._slot, fits_at timestamptz, affordable jsonb, at timestamptz) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select jsonb_build_object(
+begin
+  return jsonb_build_object(
     'reason', ruling.verdict,
     'budget', slot.budget,
     'scope', slot.scope,
@@ -13,6 +15,7 @@ as $$
     'settled', slot.settled,
     'retry_after_ms', case when fits_at is not null then greatest(ceil(extract(epoch from fits_at - at) * 1000)::bigint, 1) end,
     'resets_at', preauth._time(slot.ends_at),
-    'affordable', affordable)
+    'affordable', affordable);
+end
 $$;
 comment on function preauth._denial(preauth._ruling, preauth._slot, timestamptz, jsonb, timestamptz) is 'A denial with the figures that prove it, as it is recorded.';

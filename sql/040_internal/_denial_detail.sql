@@ -1,7 +1,9 @@
 create function preauth._denial_detail(account_id text, denial jsonb) returns text
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case denial ->> 'reason'
+begin
+  return case denial ->> 'reason'
     when 'account_unknown' then format('Account %s is not known.', account_id)
     when 'account_suspended' then format('Account %s, or one above it, is suspended.', account_id)
     when 'no_budget' then format('No budget applies to account %s, and none says unlimited.', account_id)
@@ -10,6 +12,7 @@ as $$
       denial ->> 'required', denial ->> 'unit', denial ->> 'budget', denial ->> 'scope')
     else format('Budget %s of %s cannot cover %s %s in window %s.',
       denial ->> 'budget', denial ->> 'scope', denial ->> 'required', denial ->> 'unit', denial ->> 'window')
-  end
+  end;
+end
 $$;
 comment on function preauth._denial_detail(text, jsonb) is 'One sentence for a person. No fill level in it.';

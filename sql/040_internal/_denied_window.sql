@@ -1,5 +1,6 @@
 create function preauth._denied_window(r preauth.reservation) returns preauth.budget_window
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select w
   from preauth.budget_window as w

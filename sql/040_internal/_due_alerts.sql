@@ -1,6 +1,7 @@
 create function preauth._due_alerts(window_ids bigint[], at timestamptz)
 returns table (window_id bigint, threshold smallint, level bigint, occurrence integer, is_due boolean, may_come boolean)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select w.window_id, t.threshold, l.level, coalesce(o.occurrence, 0) + 1,
     w.settled >= l.level and may.be, may.be and w.settled < l.level or w.slice_length is not null

@@ -1,5 +1,6 @@
 create function preauth._end_raises(window_ids bigint[], at timestamptz) returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   ended bigint[];

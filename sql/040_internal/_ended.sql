@@ -2,6 +2,7 @@ create function preauth._ended(
   scope text, zone text, budget preauth.budget, previous preauth.budget_window, at timestamptz,
   out limit_amount bigint, out raised bigint, out periods bigint, out per_period bigint)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   former preauth.budget;

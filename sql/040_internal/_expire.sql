@@ -1,5 +1,6 @@
 create function preauth._expire(asks preauth._ask[], policy text, at timestamptz) returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   due preauth.reservation[] := array(

@@ -1,8 +1,11 @@
 create function preauth._expiry_settlement(r preauth.reservation, closed preauth._closed[], at timestamptz) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select preauth._settlement(row(0, 'settle', r.request_id, r.account_id,
+begin
+  return preauth._settlement(row(0, 'settle', r.request_id, r.account_id,
     jsonb_build_object('amounts', preauth._chosen_amounts(r), 'outcome', 'expired'), 'expiry', null, false, false, null)::preauth._ask,
-    closed, 1, cardinality(closed), at)
+    closed, 1, cardinality(closed), at);
+end
 $$;
 comment on function preauth._expiry_settlement(preauth.reservation, preauth._closed[], timestamptz) is 'The settlement of a hold that was charged when its time passed.';

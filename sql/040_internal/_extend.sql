@@ -1,5 +1,6 @@
 create function preauth._extend(ask preauth._ask, expires_at timestamptz, at timestamptz) returns json
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   state text;

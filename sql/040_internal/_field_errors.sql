@@ -1,5 +1,6 @@
 create function preauth._field_errors(call text, field text, value jsonb) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   kind text := preauth._field_kind(call, field);

@@ -1,7 +1,9 @@
 create function preauth._field_kind(call text, field text) returns text
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case field
+begin
+  return case field
     when 'request_id' then 'id'
     when 'account_id' then 'id'
     when 'amounts' then case when call in ('reserve', 'charge', 'settle', 'resolve') then 'amounts' end
@@ -18,6 +20,7 @@ as $$
     when 'outcome' then case when call = 'settle' then 'outcome' end
     when 'reason' then case when call in ('release', 'resolve') then 'text' end
     when 'action' then case when call = 'resolve' then 'action' end
-  end
+  end;
+end
 $$;
 comment on function preauth._field_kind(text, text) is 'What kind of value a call''s field takes; null: the call has no such field.';

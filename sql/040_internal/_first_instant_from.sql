@@ -1,5 +1,6 @@
 create function preauth._first_instant_from(local_time timestamp, zone text, low timestamptz, high timestamptz) returns timestamptz
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   middle timestamptz;

@@ -1,5 +1,6 @@
 create function preauth._first_shortage(slots preauth._slot[], reserved bigint[], places integer[], wanted bigint[], enforced boolean) returns integer
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   for k in 1 .. cardinality(places) loop

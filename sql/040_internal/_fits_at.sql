@@ -1,6 +1,7 @@
 create function preauth._fits_at(places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[], lapses preauth._lapse[], at timestamptz)
 returns timestamptz
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select min(f.fits_at) from (
     select t.turns_at as fits_at, sum(sum(t.short)) over (order by t.turns_at) as short

@@ -4,6 +4,7 @@ create function preauth._fits_later(
   slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[])
 returns table (turns_at timestamptz, fits boolean)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   steps preauth._step[] := array(

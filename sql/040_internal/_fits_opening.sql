@@ -1,5 +1,6 @@
 create function preauth._fits_opening(budget preauth.budget, required bigint, lift preauth.limit_raise, at timestamptz, carried bigint) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select required = 0 or required + greatest(-carried, 0) <= preauth._capacity(
     p.plain + case when lift.expires_at > at then greatest(least(lift.amount, 9007199254740991 - p.plain), 0) else 0 end, preauth._overdraft(budget))

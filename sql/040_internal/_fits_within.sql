@@ -3,6 +3,7 @@ create function preauth._fits_within(
   slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[])
 returns table (turns_at timestamptz, fits boolean)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   with step as (
     select * from preauth._steps_of(w.window_id, from_at, slots, slot_ids, reserved, lapses)

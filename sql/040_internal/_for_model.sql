@@ -1,5 +1,6 @@
 create function preauth._for_model(route preauth._route, model text) returns preauth._route
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select row(route.account_id, route.path, route.suspended,
     array_agg(b.window_id order by b.place), array_agg(b.unit order by b.place), array_agg(b.hard order by b.place),

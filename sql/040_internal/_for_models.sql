@@ -1,5 +1,6 @@
 create function preauth._for_models(routes preauth._route[], models text[]) returns preauth._route[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   for k in 1 .. cardinality(routes) loop

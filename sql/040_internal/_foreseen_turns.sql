@@ -3,6 +3,7 @@ create function preauth._foreseen_turns(
   slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[])
 returns table (turns_at timestamptz, short integer)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   w preauth.budget_window;

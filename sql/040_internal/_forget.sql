@@ -1,5 +1,6 @@
 create function preauth._forget(account_id text, pseudonym text) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   statement text;

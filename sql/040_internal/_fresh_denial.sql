@@ -2,6 +2,7 @@ create function preauth._fresh_denial(
   ask preauth._ask, denial jsonb, route preauth._route, slots preauth._slot[], reserved bigint[], at timestamptz)
 returns preauth._answer
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select row(ask.n, preauth._denial_status(denial),
     preauth._with_retry_after((

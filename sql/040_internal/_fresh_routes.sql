@@ -1,5 +1,6 @@
 create function preauth._fresh_routes(account_ids text[], at timestamptz) returns preauth._route[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(

@@ -2,6 +2,7 @@
 -- lapse, and waiting for it could close a ring of waits.
 create function preauth._give_back(window_id bigint, at timestamptz) returns bigint
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   lapsed preauth._closing[] := array(

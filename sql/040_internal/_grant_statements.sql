@@ -1,5 +1,6 @@
 create function preauth._grant_statements() returns setof text
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   with may as (
     select t.class, t.name, r.rolname

@@ -1,6 +1,7 @@
 -- A loop of simple expressions: for a batch of one it costs a tenth of a query.
 create function preauth._has_denial(rulings preauth._ruling[]) returns boolean
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   for k in 1 .. cardinality(rulings) loop

@@ -1,5 +1,6 @@
 create function preauth._has_twin(asks preauth._ask[]) returns boolean
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   for k in 1 .. cardinality(asks) loop

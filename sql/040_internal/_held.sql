@@ -1,6 +1,7 @@
 -- A query of its own for each: a join, planned while the table was small, reads all of it for as long as the connection lives.
 create function preauth._held(asks preauth._ask[]) returns preauth.reservation[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(

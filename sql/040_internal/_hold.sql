@@ -1,5 +1,6 @@
 create function preauth._hold(window_ids bigint[], amounts bigint[], capacities bigint[]) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   held integer;

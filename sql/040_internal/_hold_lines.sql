@@ -1,5 +1,6 @@
 create function preauth._hold_lines(asks preauth._ask[], lines preauth._line[], slots preauth._slot[], at timestamptz) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   window_ids bigint[] := array[]::bigint[];

@@ -1,5 +1,6 @@
 create function preauth._holdings(asks preauth._ask[]) returns preauth._holding[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(

@@ -4,7 +4,7 @@
 create function preauth._holds_at(w preauth.budget_window, at timestamptz, available bigint, reserved bigint, max_count integer)
 returns table (request_id text, account_id text, amount bigint, held_at timestamptz, closed_at timestamptz, state text)
 language plpgsql stable set plan_cache_mode = force_custom_plan
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off set jit = off
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off set jit = off
 as $$
 declare
   alone text := case when not exists (select from preauth.account as a where a.parent_id = w.account_id) then w.account_id end;

@@ -1,5 +1,6 @@
 create function preauth._insert_price_table(body jsonb, name text, unit text, effective_from timestamptz, tiers jsonb, actor text) returns preauth.price_table
 language sql
+set search_path = pg_catalog, pg_temp
 as $$
   with scale as materialized (
     select preauth._scale_of(tiers) as scale

@@ -2,6 +2,7 @@ create function preauth._insert_reservations(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], rulings preauth._ruling[], decided integer[], at timestamptz)
 returns integer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   request_ids text[];

@@ -2,6 +2,7 @@
 -- moves past the gap's end.
 create function preauth._instant(local_time timestamp, zone text) returns timestamptz
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   reading timestamptz := local_time at time zone zone;

@@ -1,5 +1,6 @@
 create function preauth._is_charge_due(held preauth.reservation[], at timestamptz) returns boolean
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   for k in 1 .. cardinality(held) loop

@@ -1,5 +1,6 @@
 create function preauth._is_date(value jsonb) returns boolean
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'

@@ -1,5 +1,6 @@
 create function preauth._is_decided(n integer, asks preauth._ask[], rulings preauth._ruling[]) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select exists (
     select from unnest(rulings) as r

@@ -1,5 +1,6 @@
 create function preauth._is_instant(value jsonb) returns boolean
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return coalesce(jsonb_typeof(value) = 'string'

@@ -1,6 +1,9 @@
 create function preauth._is_period_in_seconds(value jsonb) returns boolean
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select coalesce(preauth._is_amount(value) and value::text::bigint between 1 and 31622400, false)
+begin
+  return coalesce(preauth._is_amount(value) and value::text::bigint between 1 and 31622400, false);
+end
 $$;
 comment on function preauth._is_period_in_seconds(jsonb) is 'A whole number of seconds from 1 to 31622400 (366 days).';

@@ -1,6 +1,7 @@
 -- Behind IFs, so that what an item does not have costs it nothing.
 create function preauth._is_plain(call text, item jsonb) returns boolean
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   request_id text := (item -> 'request_id')::text;

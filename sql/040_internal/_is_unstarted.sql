@@ -1,6 +1,7 @@
 -- Of what this very call has made: a raise that it has ended leaves an event.
 create function preauth._is_unstarted(w preauth.budget_window, budget preauth.budget, made bigint[], slot_ids bigint[], reserved bigint[]) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(w.window_id = any (made), false) and w.reserved = 0 and coalesce(reserved[array_position(slot_ids, w.window_id)], 0) = 0 and (budget.window_policy ->> 'kind' = 'fixed' or budget.rollover is not null)
     and w.settled = coalesce((

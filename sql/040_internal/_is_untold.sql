@@ -1,5 +1,6 @@
 create function preauth._is_untold(route preauth._route, amounts jsonb, problems jsonb) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select exists (
     select from unnest(route.units, route.hard) as u (unit, hard)

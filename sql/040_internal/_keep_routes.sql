@@ -1,5 +1,6 @@
 create function preauth._keep_routes(account_ids text[], at timestamptz) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into preauth.route as r

@@ -1,5 +1,6 @@
 create function preauth._key_errors(name text, role text, key_hash bytea, account_id text) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0), '[]')
   from (values

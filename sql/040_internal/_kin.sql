@@ -1,5 +1,6 @@
 create function preauth._kin(scope text, budget preauth.budget) returns table (budget_id bigint)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select k.budget_id from preauth.budget as k
   where k.name = budget.name and (k.account_id = scope or k.plan_id is not null) and preauth._counts_alike(k, budget)

@@ -1,5 +1,6 @@
 create function preauth._kindred_windows(account_id text, plan_ids text[], names text[], window_key text, at timestamptz) returns table (window_id bigint)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select c.window_id
   from (

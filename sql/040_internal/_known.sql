@@ -1,5 +1,6 @@
 create function preauth._known(asks preauth._ask[]) returns integer[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(

@@ -1,5 +1,6 @@
 create function preauth._labels_errors(path text, value jsonb) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if jsonb_typeof(value) <> 'object' then

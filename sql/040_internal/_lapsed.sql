@@ -1,5 +1,6 @@
 create function preauth._lapsed(window_id bigint, at timestamptz) returns bigint
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(sum(h.amount), 0)::bigint from preauth.hold_line as h where h.window_id = _lapsed.window_id and h.lapses_at <= at
 $$;

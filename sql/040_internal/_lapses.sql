@@ -1,5 +1,6 @@
 create function preauth._lapses(slots preauth._slot[], lines preauth._line[], expiries timestamptz[], at timestamptz, most integer) returns preauth._lapse[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(

@@ -1,7 +1,9 @@
 create function preauth._lifecycle_refusal(ask preauth._ask, code text, more text default null) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when code in ('malformed', 'forbidden') then preauth._refusal(ask, code)
     when ask.body ? 'priced' and code in ('price_missing', 'dimension_unpriced', 'amount_out_of_range') and preauth._settle_problem(ask, more) is not null
       then preauth._refusal(ask, code, preauth._settle_problem(ask, more)::text)
@@ -21,6 +23,7 @@ as $$
         when 'amount_missing' then format('Reservation %s holds %s, and the usage does not say how many.', ask.request_id, more)
       end,
       jsonb_strip_nulls(jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id, 'unit', more)))
-  end
+  end;
+end
 $$;
 comment on function preauth._lifecycle_refusal(preauth._ask, text, text) is 'A refusal of settle, release, extend, cancel or resolve as problem+json.';

@@ -1,5 +1,6 @@
 create function preauth._lifecycle_round(call text, asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   case call

@@ -1,5 +1,6 @@
 create function preauth._lifecycle_rounds(call text, asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   answers preauth._answer[] := array[]::preauth._answer[];

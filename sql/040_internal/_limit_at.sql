@@ -1,5 +1,6 @@
 create function preauth._limit_at(w preauth.budget_window, budget preauth.budget, at timestamptz) returns bigint
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case when w.budget_id = budget.budget_id then w.limit_amount - case when w.raised_until <= at then w.raised else 0 end
     else (select l.limit_amount from preauth._limit_with(w, budget.limit_amount, at) as l) end

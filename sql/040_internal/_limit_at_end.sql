@@ -1,5 +1,6 @@
 create function preauth._limit_at_end(w preauth.budget_window, budget preauth.budget, out limit_amount bigint, out raised bigint)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select l.limit_amount - case when l.raised_until <= w.ends_at then l.raised else 0 end, case when l.raised_until <= w.ends_at then 0 else l.raised end
   from (

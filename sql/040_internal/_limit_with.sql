@@ -1,6 +1,7 @@
 create function preauth._limit_with(
   w preauth.budget_window, budget_limit bigint, at timestamptz, out limit_amount bigint, out raised bigint, out raised_until timestamptz)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select p.plain_limit + r.raised, r.raised, r.raised_until
   from preauth.budget as b

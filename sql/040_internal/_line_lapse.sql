@@ -1,5 +1,6 @@
 create function preauth._line_lapse(slot preauth._slot, expires_at timestamptz, at timestamptz, out lapses_at timestamptz, out is_lease boolean)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select
     case

@@ -1,5 +1,6 @@
 create function preauth._locate(ask preauth._ask, out account_id text, out problem text)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   candidates text[] := array(select r.account_id from preauth.reservation as r

@@ -1,5 +1,6 @@
 create function preauth._located(inout asks preauth._ask[], out refused preauth._answer[])
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   wanted preauth._ask[] := asks;

@@ -1,5 +1,6 @@
 create function preauth._lock_configuration() returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform from preauth.configuration for no key update;

@@ -1,6 +1,7 @@
 -- Runs as whoever installs or migrates, at the end of it.
 create function preauth._lock_down() returns void
 language plpgsql set search_path = pg_catalog, pg_temp
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   statement text;

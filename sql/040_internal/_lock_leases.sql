@@ -1,6 +1,7 @@
 -- What has lapsed already is not locked: a decision could not give it back, and would count it, for as long as this call takes.
 create function preauth._lock_leases(request_id text, account_id text, at timestamptz) returns boolean
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform from preauth.hold_line as l

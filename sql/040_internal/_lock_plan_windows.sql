@@ -1,5 +1,6 @@
 create function preauth._lock_plan_windows(plan_id text, budgets jsonb, apply text, gained bigint[]) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform preauth._lock_windows(gained || array(

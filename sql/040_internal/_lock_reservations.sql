@@ -1,6 +1,7 @@
 create function preauth._lock_reservations(
   inout asks preauth._ask[], out held preauth.reservation[], out at timestamptz, out refused preauth._answer[])
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   wanted preauth._ask[] := asks;

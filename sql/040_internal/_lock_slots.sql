@@ -1,5 +1,6 @@
 create function preauth._lock_slots(routes preauth._route[], out slots preauth._slot[], out slot_ids bigint[], out reserved bigint[])
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   window_ids bigint[] := array[]::bigint[];

@@ -1,6 +1,7 @@
 -- Who waited for a change of budgets sees its new budgets only in another statement: then all is locked, and looked at once more.
 create function preauth._lock_tallies(window_ids bigint[], at timestamptz) returns preauth._tally[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   tallies preauth._tally[];

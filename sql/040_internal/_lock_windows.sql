@@ -1,5 +1,6 @@
 create function preauth._lock_windows(window_ids bigint[]) returns setof preauth.budget_window
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   w preauth.budget_window;

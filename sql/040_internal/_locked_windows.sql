@@ -1,5 +1,6 @@
 create function preauth._locked_windows(window_ids bigint[]) returns preauth.budget_window[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(

@@ -1,5 +1,6 @@
 create function preauth._log_change(actor text, subject text, subject_id text, before jsonb, after jsonb, reason text) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if before is distinct from after then

@@ -2,6 +2,7 @@ create function preauth._make_room(
   slots preauth._slot[], slot_ids bigint[], inout reserved bigint[], inout looked_back bigint[],
   places integer[], wanted bigint[], enforced boolean, at timestamptz, out short integer)
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   freed bigint;

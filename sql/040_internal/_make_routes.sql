@@ -2,6 +2,7 @@ create function preauth._make_routes(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], account_ids text[], models text[], route_of integer[], at timestamptz,
   out routes preauth._route[], out made bigint[])
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   unopened_ids text[];

@@ -1,5 +1,6 @@
 create function preauth._mark_exceeding(ask preauth._ask, at timestamptz) returns preauth._answer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update preauth.hold_line as l set lapses_at = null

@@ -1,5 +1,6 @@
 create function preauth._mark_unknown(ask preauth._ask, at timestamptz) returns preauth._answer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   r preauth.reservation;

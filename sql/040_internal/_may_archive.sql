@@ -1,5 +1,6 @@
 create function preauth._may_archive(r preauth.reservation, before timestamptz) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select r.state = 'denied' or exists (
     select from preauth.usage_event as u

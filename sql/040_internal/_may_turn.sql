@@ -1,5 +1,6 @@
 create function preauth._may_turn(route preauth._route) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select exists (select from preauth.account as a where a.account_id = any (route.path) and a.plan_changes_at is not null)
     or exists (select from preauth.limit_raise as r where r.account_id = any (route.path))

@@ -1,5 +1,6 @@
 create function preauth._missing_unit(route preauth._route, wanted bigint[]) returns text
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   for k in 1 .. cardinality(wanted) loop

@@ -1,6 +1,7 @@
 create function preauth._most_output(
   dimension text, counts jsonb, is_ceiling boolean, unit text, is_told boolean, tariffs preauth._tariff[], room bigint, wanted bigint) returns numeric
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   tariff preauth._tariff;

@@ -1,5 +1,6 @@
 create function preauth._move(closed preauth._closed[], tallies preauth._tally[]) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update preauth.hold_line as l

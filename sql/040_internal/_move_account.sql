@@ -1,5 +1,6 @@
 create function preauth._move_account(account_id text, parent_id text) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   above text[] := coalesce((select p.path from preauth.account as p where p.account_id = _move_account.parent_id), '{}');

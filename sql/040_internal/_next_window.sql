@@ -2,6 +2,7 @@ create function preauth._next_window(
   scope text, budget preauth.budget, zone text, at timestamptz,
   out window_key text, out starts_at timestamptz, out ends_at timestamptz)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   policy constant jsonb := budget.window_policy;

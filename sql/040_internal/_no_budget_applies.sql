@@ -1,5 +1,6 @@
 create function preauth._no_budget_applies(account_id text, name text) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case when exists (select from preauth.account as a where a.account_id = _no_budget_applies.account_id)
     then preauth._problem('budget_unknown', format('No budget %s applies to account %s.', name, account_id))

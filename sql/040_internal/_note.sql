@@ -1,5 +1,6 @@
 create function preauth._note(ask preauth._ask, event text, detail jsonb, at timestamptz) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into preauth.reservation_event (request_id, account_id, event, occurred_at, actor, detail)

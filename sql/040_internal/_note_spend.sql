@@ -1,5 +1,6 @@
 create function preauth._note_spend(tallies preauth._tally[], at timestamptz) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform preauth._add_to_slices(array(select t.window_id from unnest(tallies) as t), array(select t.spent from unnest(tallies) as t), at);

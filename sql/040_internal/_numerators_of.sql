@@ -1,6 +1,7 @@
 create function preauth._numerators_of(tiers jsonb, unit text, scale numeric)
 returns table (tier bigint, dimension text, rate numeric, bound numeric)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   with figures as (
     select t.place, r.dimension, preauth._dimension_side(r.dimension) as side,

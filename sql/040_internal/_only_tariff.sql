@@ -1,5 +1,6 @@
 create function preauth._only_tariff(tariffs preauth._tariff[], model text) returns preauth._tariff
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   found_one preauth._tariff;

@@ -1,5 +1,6 @@
 create function preauth._open_accounts(account_ids text[], at timestamptz) returns text[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   opened text[];

@@ -2,6 +2,7 @@
 -- against a change of plan, and the budgets against any change, so that no window is made for what has just been replaced.
 create function preauth._open_windows(account_ids text[], models text[], at timestamptz) returns bigint[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   locked bigint[];

@@ -2,6 +2,7 @@ create function preauth._opening(
   scope text, budget preauth.budget, zone text, starts_at timestamptz, ends_at timestamptz, at timestamptz,
   out limit_amount bigint, out settled bigint, out rolled_over bigint, out raised bigint, out raised_until timestamptz)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   carried bigint := 0;

@@ -2,6 +2,7 @@ create function preauth._option_foreseen_at(
   path text[], model text, amounts jsonb, call text, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamptz)
 returns timestamptz
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   with phase as (
     select c.from_at, coalesce(lead(c.from_at) over (order by c.from_at), 'infinity') as until_at

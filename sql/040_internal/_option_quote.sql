@@ -1,5 +1,6 @@
 create function preauth._option_quote(body jsonb, option_no integer, tariffs preauth._tariff[]) returns preauth._quote
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   counts jsonb := preauth._option_counts(body, option_no);

@@ -2,6 +2,7 @@ create function preauth._other_answer(
   ask preauth._ask, ruling preauth._ruling, route preauth._route, slots preauth._slot[], reserved bigint[], is_fresh boolean, at timestamptz)
 returns preauth._answer
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if ruling.verdict in ('malformed', 'forbidden', 'amount_missing', 'price_missing', 'dimension_unpriced', 'dimension_unbounded', 'amount_out_of_range') then

@@ -1,5 +1,6 @@
 create function preauth._own_tariffs(r preauth.reservation, tariffs preauth._tariff[]) returns preauth._tariff[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   own preauth._tariff[] := array[]::preauth._tariff[];

@@ -1,5 +1,6 @@
 create function preauth._owners_of(account_ids text[], plan_ids text[]) returns table (owner text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select 'account:' || a from unnest(account_ids) as a
   union

@@ -1,5 +1,6 @@
 create function preauth._page_errors(max_count integer, cursor text, counted boolean default false) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0), '[]')
   from preauth._read_cursor(cursor) as r

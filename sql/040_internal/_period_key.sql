@@ -1,5 +1,6 @@
 create function preauth._period_key(policy jsonb, local_start timestamp) returns text
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case policy ->> 'period'
     when 'hour' then to_char(local_start, 'YYYY-MM-DD"T"HH24')

@@ -1,5 +1,6 @@
 create function preauth._period_start(policy jsonb, local_time timestamp) returns timestamp
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case policy ->> 'period'
     when 'hour' then date_trunc('hour', local_time)

@@ -1,5 +1,6 @@
 create function preauth._places(route preauth._route, slot_ids bigint[], call text) returns integer[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   places integer[] := array[]::integer[];

@@ -1,5 +1,6 @@
 create function preauth._plan_errors(plan_id text, body jsonb) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   errors jsonb;

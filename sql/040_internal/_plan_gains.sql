@@ -1,5 +1,6 @@
 create function preauth._plan_gains(plan_id text, budgets jsonb, at timestamptz) returns table (account_id text, window_id bigint)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select a.account_id, w.window_id
   from jsonb_array_elements(budgets) as n (body)

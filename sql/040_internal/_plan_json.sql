@@ -1,5 +1,6 @@
 create function preauth._plan_json(plan_id text) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_build_object('plan_id', p.plan_id, 'created_at', preauth._time(p.created_at), 'unpriced', p.unpriced, 'budgets', (
     select coalesce(jsonb_agg(preauth._budget_json(b) order by b.name), '[]')

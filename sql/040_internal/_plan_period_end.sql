@@ -1,5 +1,6 @@
 create function preauth._plan_period_end(account_id text, at timestamptz) returns timestamptz
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select max(coalesce(w.ends_at, n.ends_at))
   from preauth._budgets_of(array[account_id], at) as b

@@ -2,6 +2,7 @@
 create function preauth._price(
   tariff preauth._tariff, counts jsonb, is_ceiling boolean, out amount numeric, out tokens numeric, out code text, out dimension text)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   dimensions text[] := tariff.dimensions;

@@ -1,5 +1,6 @@
 create function preauth._price_table_checks(body jsonb) returns table (place integer, field text, message text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select 0, f.name, 'is not a field of a price table'
   from jsonb_object_keys(body - array['model', 'variant', 'unit', 'effective_from', 'rates', 'tiers', 'source', 'aliases', 'reason']) as f (name)

@@ -1,5 +1,6 @@
 create function preauth._priced_items(asks preauth._ask[], out items integer[], out models text[])
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   items := array[]::integer[];

@@ -1,5 +1,6 @@
 create function preauth._problem(code text, detail text, more jsonb default '{}') returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_build_object(
     'type', 'https://preauth.dev/problems/' || code,

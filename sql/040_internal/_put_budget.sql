@@ -1,5 +1,6 @@
 create function preauth._put_budget(plan_id text, account_id text, body jsonb, apply text, actor text, reason text) returns jsonb
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   wanted preauth.budget := preauth._budget_row(plan_id, account_id, body);

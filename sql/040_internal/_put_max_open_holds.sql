@@ -1,5 +1,6 @@
 create function preauth._put_max_open_holds(account_id text, max_open_holds integer, actor text, reason text) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if max_open_holds is not null then

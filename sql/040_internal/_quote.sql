@@ -1,5 +1,6 @@
 create function preauth._quote(tariffs preauth._tariff[], model text, counts jsonb, is_ceiling boolean, told jsonb) returns preauth._quote
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   amounts jsonb;

@@ -1,5 +1,6 @@
 create function preauth._quote_problem(problems jsonb, route preauth._route, wanted bigint[], missing_unit text) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if missing_unit is not null then

@@ -1,6 +1,7 @@
 -- Before any lock is taken: one look-up for all models of the batch. Most requests are priced here, in a few simple expressions; the others by preauth._option_quote.
 create function preauth._quotes(asks preauth._ask[], out quotes preauth._quote[], out quote_of integer[])
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   n integer;

@@ -1,5 +1,6 @@
 create function preauth._raise(code text, message text, detail jsonb default null) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   raise exception using errcode = code, message = message, detail = coalesce(detail::text, '');

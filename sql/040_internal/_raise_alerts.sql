@@ -1,5 +1,6 @@
 create function preauth._raise_alerts(window_ids bigint[], at timestamptz) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if coalesce(cardinality(window_ids), 0) = 0 then

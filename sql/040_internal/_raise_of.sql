@@ -2,6 +2,7 @@ create function preauth._raise_of(
   account_id text, name text, unit text, plain_limit bigint, ends_at timestamptz, at timestamptz,
   out raised bigint, out raised_until timestamptz)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(max(least(r.amount, 9007199254740991 - plain_limit)), 0), max(case when r.expires_at < _raise_of.ends_at then r.expires_at end)
   from preauth.limit_raise as r

@@ -1,5 +1,6 @@
 create function preauth._raise_version() returns trigger
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update preauth.configuration set version = version + 1;

@@ -1,5 +1,6 @@
 create function preauth._raise_window(account_id text, name text, at timestamptz, actor text, reason text) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   moved bigint[];

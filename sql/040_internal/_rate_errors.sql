@@ -1,5 +1,6 @@
 create function preauth._rate_errors(path text, dimension text, rate jsonb, unit text) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case
     when preauth._dimension_side(dimension) is null then preauth._error(path, 'is no dimension that can be priced')

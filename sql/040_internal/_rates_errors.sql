@@ -1,5 +1,6 @@
 create function preauth._rates_errors(path text, rates jsonb, unit text) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if jsonb_typeof(rates) is distinct from 'object' or rates = '{}' or (select count(*) from jsonb_object_keys(rates)) > 64 then

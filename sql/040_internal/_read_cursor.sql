@@ -1,5 +1,6 @@
 create function preauth._read_cursor(cursor text, out at timestamptz, out first_key text, out second_key text)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   parts text[] := string_to_array(coalesce(cursor, 'infinity~~'), '~');

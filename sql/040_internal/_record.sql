@@ -2,6 +2,7 @@ create function preauth._record(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], rulings preauth._ruling[], lines preauth._line[], slots preauth._slot[], at timestamptz)
 returns integer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   decided integer[] := preauth._decided(rulings);

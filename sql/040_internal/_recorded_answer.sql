@@ -1,5 +1,6 @@
 create function preauth._recorded_answer(ask preauth._ask, at timestamptz) returns preauth._answer
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   r preauth.reservation;

@@ -1,5 +1,6 @@
 create function preauth._recorded_authorization(r preauth.reservation, at timestamptz) returns json
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   ask preauth._ask := row(1, r.call, r.request_id, r.account_id, r.body, null, null, false, false, null)::preauth._ask;

@@ -1,7 +1,9 @@
 create function preauth._refusal(ask preauth._ask, code text, detail text default null) returns jsonb
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case when code in ('price_missing', 'dimension_unpriced', 'dimension_unbounded', 'amount_out_of_range')
+begin
+  return case when code in ('price_missing', 'dimension_unpriced', 'dimension_unbounded', 'amount_out_of_range')
     then preauth._problem(code, preauth._price_detail(detail::jsonb),
       jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id) || (detail::jsonb - 'code'))
     else preauth._problem(code,
@@ -17,6 +19,7 @@ as $$
         when 'amount_missing' then jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id, 'unit', detail)
         else jsonb_build_object('request_id', ask.request_id, 'account_id', ask.account_id)
       end)
-  end
+  end;
+end
 $$;
 comment on function preauth._refusal(preauth._ask, text, text) is 'A refusal of one item as problem+json. detail: the unit of amount_missing; {code, …} as text where a price is wanting.';

@@ -1,5 +1,6 @@
 create function preauth._refuse_settlement(ask preauth._ask, code text, missing_unit text, at timestamptz) returns preauth._answer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if code in ('settlement_conflict', 'settlement_exceeds_hold') then

@@ -1,5 +1,6 @@
 create function preauth._rehearse(ask preauth._ask) returns preauth._answer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   answers preauth._answer[];

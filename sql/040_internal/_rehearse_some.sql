@@ -1,5 +1,6 @@
 create function preauth._rehearse_some(asks preauth._ask[]) returns preauth._answer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   answers preauth._answer[] := array_fill(null::preauth._answer, array[cardinality(asks)]);

@@ -1,5 +1,6 @@
 create function preauth._release(asks preauth._ask[], at timestamptz) returns setof preauth._answer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   closed preauth._closed[];

@@ -1,6 +1,7 @@
 create function preauth._release_replies(asks preauth._ask[], closed preauth._closed[], at timestamptz)
 returns table (n integer, reply jsonb)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select a.n, jsonb_build_object(
       'request_id', a.request_id, 'account_id', a.account_id, 'state', 'released', 'reason', a.body -> 'reason',

@@ -1,6 +1,7 @@
 -- From the catalog, so that no table that comes later is left out: tests/sql/forget holds each text column to what is known of it.
 create function preauth._rename_statements() returns setof text
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select format('update preauth.%I set %s where %s', c.relname,
     string_agg(format(k.assignment, a.attname), ', ' order by a.attnum), string_agg(format(k.condition, a.attname), ' or ' order by a.attnum))

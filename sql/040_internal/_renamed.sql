@@ -1,6 +1,7 @@
 -- By key, not by value alone: an account may be called tokens, or as a plan is.
 create function preauth._renamed(value jsonb, before text, after text, key text default '') returns jsonb
 language plpgsql immutable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if value is null or strpos(value::text, before) = 0 then

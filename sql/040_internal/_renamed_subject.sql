@@ -1,5 +1,6 @@
 create function preauth._renamed_subject(subject_id text, before text, after text) returns text
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select case
     when subject_id = before then after

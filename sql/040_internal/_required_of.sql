@@ -1,5 +1,6 @@
 create function preauth._required_of(tiers jsonb) returns text[]
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select array(
     select distinct r.dimension

@@ -1,5 +1,6 @@
 create function preauth._rerate_errors(wrong_table bigint, right_table bigint, since timestamptz, until timestamptz, reason text) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0 order by c.place), '[]')
   from (values

@@ -1,5 +1,6 @@
 create function preauth._rerate_problem(reratings preauth._rerating[], right_table bigint, unit text) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   first record;

@@ -1,5 +1,6 @@
 create function preauth._rerate_refusal(wrong_table bigint, right_table bigint) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   unknown bigint;

@@ -1,5 +1,6 @@
 create function preauth._rerate_summary(reratings preauth._rerating[]) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_build_object('events', coalesce(sum(a.events), 0), 'before', coalesce(sum(a.before), 0), 'after', coalesce(sum(a.after), 0),
     'difference', coalesce(sum(a.after - a.before), 0),

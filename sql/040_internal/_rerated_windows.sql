@@ -1,5 +1,6 @@
 create function preauth._rerated_windows(reratings preauth._rerating[], unit text) returns table (window_id bigint, difference numeric)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select l.window_id, sum(f.after - f.before)
   from unnest(reratings) as f

@@ -1,5 +1,6 @@
 create function preauth._reservation_lines(r preauth.reservation, at timestamptz) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(jsonb_agg(jsonb_build_object(
     'budget', b.name, 'scope', w.account_id, 'unit', b.unit, 'window', w.window_key,

@@ -3,6 +3,7 @@ create function preauth._reserve_answers(
   rulings preauth._ruling[], lines preauth._line[], recorded integer[], at timestamptz)
 returns preauth._answer[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   answers preauth._answer[] := array[]::preauth._answer[];

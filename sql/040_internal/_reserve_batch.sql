@@ -1,5 +1,6 @@
 create function preauth._reserve_batch(call text, items jsonb, actors text[], within text[]) returns preauth._answer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   asks preauth._ask[] := preauth._asks(call, items, actors, within);

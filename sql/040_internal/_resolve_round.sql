@@ -1,5 +1,6 @@
 create function preauth._resolve_round(asks preauth._ask[], at timestamptz) returns preauth._answer[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   releases preauth._ask[] := array(select a from unnest(asks) as a where a.body ->> 'action' = 'release');

@@ -1,5 +1,6 @@
 create function preauth._respond(answer preauth._answer) returns jsonb
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if coalesce(current_setting('request.method', true), '') = '' then

@@ -1,5 +1,6 @@
 create function preauth._retire_budget(budget_id bigint, actor text, reason text) returns timestamptz
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   retired preauth.budget;

@@ -1,5 +1,6 @@
 create function preauth._revive_budget(holder text, wanted preauth.budget) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update preauth.budget as b set retired_at = null

@@ -1,5 +1,6 @@
 create function preauth._revoke_statements() returns setof text
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select distinct pg_catalog.format('revoke all on %s %s from %s', case t.class when 'view' then 'table' else t.class end, t.name,
     case g.grantee when 0 then 'public' else pg_catalog.quote_ident(r.rolname) end)

@@ -1,5 +1,6 @@
 create function preauth._rolling_peaks() returns table (window_id bigint, amount numeric)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select t.window_id, sum(t.amount) over (partition by t.window_id order by t.at, t.amount desc)
   from (

@@ -1,6 +1,7 @@
 create function preauth._rolling_spend()
 returns table (window_id bigint, slice_length interval, slice_count integer, amount bigint, admitted bigint, occurred_at timestamptz)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select w.window_id, w.slice_length, w.slice_count, l.settled_amount,
     case when u.kind in ('late_charge', 'recorded_exception') then 0 else least(l.settled_amount, l.amount) end, u.occurred_at

@@ -1,4 +1,9 @@
 create function preauth._rollover(value jsonb) returns jsonb
-language sql stable
-as $$ select case when jsonb_typeof(value) = 'object' then '{"overspend": false}'::jsonb || jsonb_strip_nulls(value) end $$;
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case when jsonb_typeof(value) = 'object' then '{"overspend": false}'::jsonb || jsonb_strip_nulls(value) end;
+end
+$$;
 comment on function preauth._rollover(jsonb) is 'A well-formed rollover with its default written out; null for null.';

@@ -1,5 +1,6 @@
 create function preauth._rollover_checks(body jsonb) returns table (field text, message text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select c.field, c.message
   from (select body -> 'rollover') as r (value)

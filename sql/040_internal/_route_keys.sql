@@ -1,5 +1,6 @@
 create function preauth._route_keys(asks preauth._ask[], out account_ids text[], out models text[], out route_of integer[])
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   last_option integer;

@@ -1,6 +1,7 @@
 create function preauth._routes(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], out routes preauth._route[], out route_of integer[], out opened text[], out worked_out text[], out made bigint[])
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   keys record;

@@ -1,5 +1,6 @@
 create function preauth._scale_of(tiers jsonb) returns numeric
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   scale numeric := 1;

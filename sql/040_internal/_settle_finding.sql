@@ -2,6 +2,7 @@ create function preauth._settle_finding(
   ask preauth._ask, held preauth.reservation, place integer, holdings preauth._holding[], from_line integer, at timestamptz,
   out verdict text, out amounts jsonb, out spent bigint[], out missing_unit text, out to_line integer)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   amount bigint;

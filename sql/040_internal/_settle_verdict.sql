@@ -1,7 +1,9 @@
 create function preauth._settle_verdict(ask preauth._ask, r preauth.reservation, state text, amounts jsonb, missing_unit text, exceeds boolean) returns text
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when state = 'denied' then 'not_authorized'
     when r.call = 'charge' then 'already_settled'
     when ask.body ->> 'action' = 'accept_overage' then case
@@ -21,7 +23,8 @@ as $$
     when state = 'overage_review' then 'settlement_exceeds_hold'
     when exceeds then 'mark_exceeding'
     else 'settle'
-  end
+  end;
+end
 $$;
 comment on function preauth._settle_verdict(preauth._ask, preauth.reservation, text, jsonb, text, boolean) is
   'settle, replay, mark_unknown, mark_exceeding (a refused overage that a person must resolve), or the code of a refusal: the rows 4 to 10 and 15 of docs/state-machine.md.';

@@ -1,5 +1,6 @@
 create function preauth._settlement(ask preauth._ask, closed preauth._closed[], from_line integer, to_line integer, at timestamptz) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   lines text := '';

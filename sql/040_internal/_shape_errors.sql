@@ -1,5 +1,6 @@
 create function preauth._shape_errors(call text, item jsonb) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   errors jsonb := '[]'::jsonb;

@@ -1,5 +1,6 @@
 create function preauth._shares(tariff preauth._tariff, counts jsonb, is_ceiling boolean) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   figures numeric[] := case when is_ceiling then tariff.bounds else tariff.rates end;

@@ -1,6 +1,7 @@
 create function preauth._slot_turns(slot preauth._slot, place integer, reserved bigint, required bigint, at timestamptz, lapses preauth._lapse[])
 returns table (turns_at timestamptz, short integer)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select t.turns_at, case when not t.fits then 1 when t.did is null then 0 else -1 end
   from (

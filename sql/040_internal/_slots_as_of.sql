@@ -1,5 +1,6 @@
 create function preauth._slots_as_of(slots preauth._slot[], at timestamptz) returns preauth._slot[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   found record;

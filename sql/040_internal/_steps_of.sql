@@ -1,6 +1,7 @@
 create function preauth._steps_of(window_id bigint, from_at timestamptz, slots preauth._slot[], slot_ids bigint[], reserved bigint[], lapses preauth._lapse[])
 returns table (steps_at timestamptz, taken bigint)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   place constant integer := array_position(slot_ids, window_id);

@@ -1,5 +1,6 @@
 create function preauth._stuck_json(r preauth.reservation, at timestamptz) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_build_object(
     'request_id', r.request_id, 'account_id', r.account_id, 'state', preauth._state_at(r, at), 'model', r.model,

@@ -1,5 +1,6 @@
 create function preauth._take_up(account_id text, apply text, at timestamptz, actor text, reason text, since timestamptz default null) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   taken bigint[];

@@ -1,6 +1,7 @@
 -- usd_nano by one probe of the key for each name; an index that is empty as a rule tells that there is no other unit.
 create function preauth._tariffs(names text[], at timestamptz) returns preauth._tariff[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   tariffs preauth._tariff[];

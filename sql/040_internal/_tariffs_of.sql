@@ -1,5 +1,6 @@
 create function preauth._tariffs_of(price_table_ids bigint[]) returns preauth._tariff[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(

@@ -1,5 +1,6 @@
 create function preauth._things() returns table (class text, schema text, name text, short_name text, owner oid, acl aclitem[])
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   with space as (
     select n.oid, n.nspname, n.nspowner, n.nspacl from pg_catalog.pg_namespace as n where n.nspname in ('preauth', 'preauth_api')

@@ -1,5 +1,6 @@
 create function preauth._thresholds(body jsonb) returns smallint[]
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(array_agg(t.threshold::smallint order by t.threshold::smallint), '{}')
   from jsonb_array_elements_text(coalesce(nullif(body -> 'thresholds', 'null'), '[]')) as t (threshold)

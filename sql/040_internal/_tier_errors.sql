@@ -1,5 +1,6 @@
 create function preauth._tier_errors(path text, tier jsonb, unit text) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   errors jsonb := '[]'::jsonb;

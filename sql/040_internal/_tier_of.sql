@@ -1,5 +1,6 @@
 create function preauth._tier_of(tariff preauth._tariff, counts jsonb) returns integer
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   input numeric := 0;

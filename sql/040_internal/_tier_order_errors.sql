@@ -1,5 +1,6 @@
 create function preauth._tier_order_errors(path text, tiers jsonb) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(jsonb_agg(preauth._error(path || '.' || c.place - 1 || '.' || c.field, c.message) -> 0 order by c.place, c.field), '[]')
   from (

@@ -1,5 +1,6 @@
 create function preauth._tiers_of(body jsonb, unit text) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_agg(jsonb_build_object('above_input_tokens', t.tier -> 'above_input_tokens', 'rates', (
       select jsonb_object_agg(r.dimension, jsonb_build_object(

@@ -1,5 +1,6 @@
 create function preauth._troubled_quote(amounts jsonb, price_table_ids bigint[], problems jsonb, model text, counts jsonb, told jsonb) returns preauth._quote
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   tokens numeric := preauth._token_count(counts);

@@ -1,5 +1,6 @@
 create function preauth._unbounded(dimensions text[], bounds jsonb) returns text
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   for d in 1 .. cardinality(dimensions) loop

@@ -1,6 +1,7 @@
 create function preauth._unmade(account_ids text[], models text[], at timestamptz)
 returns table (depth integer, scope text, zone text, budget preauth.budget, counter_id bigint)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select distinct on (b.depth, b.scope, b.counter_id) b.depth, b.scope, b.zone, b.budget, b.counter_id
   from unnest(account_ids, models) as r (account_id, model)

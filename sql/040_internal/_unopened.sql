@@ -2,6 +2,7 @@ create function preauth._unopened(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[])
 returns table (account_id text, model text)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query

@@ -1,5 +1,6 @@
 create function preauth._untold_ruling(ruling preauth._ruling, route preauth._route, wanted bigint[], problems jsonb) returns preauth._ruling
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   problem jsonb;

@@ -1,5 +1,6 @@
 create function preauth._usage_problems(problems jsonb, model text, told jsonb) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if problems -> 'usd_nano' ->> 'code' = 'price_missing' then

@@ -1,7 +1,9 @@
 create function preauth._value_error(kind text, value jsonb) returns text
-language sql stable
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
-  select case kind
+begin
+  return case kind
     when 'id' then
       case when jsonb_typeof(value) <> 'string' then 'must be a string'
            when not preauth._is_id(value #>> '{}') then 'must be 1 to 128 characters of A-Z a-z 0-9 _ . : @ / -' end
@@ -16,6 +18,7 @@ as $$
       case when value not in ('"completed"', '"interrupted"', '"unknown"') then 'must be completed, interrupted or unknown' end
     when 'action' then
       case when value not in ('"settle"', '"release"', '"accept_overage"') then 'must be settle, release or accept_overage' end
-  end
+  end;
+end
 $$;
 comment on function preauth._value_error(text, jsonb) is 'What is wrong with a value of a kind; null when nothing is.';

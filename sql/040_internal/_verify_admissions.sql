@@ -1,5 +1,6 @@
 create function preauth._verify_admissions() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   with undecided as (
     select u.request_id, u.account_id from preauth.usage_event as u where u.kind in ('late_charge', 'recorded_exception')

@@ -1,5 +1,6 @@
 create function preauth._verify_costs() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select 'cost_is_what_its_price_table_says', u.account_id, null::bigint, u.request_id,
     jsonb_build_object('cost', w.shares, 'amount', w.amount)::text, jsonb_build_object('cost', c.shares, 'amount', u.amounts -> c.unit)::text

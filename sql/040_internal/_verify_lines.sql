@@ -1,5 +1,6 @@
 create function preauth._verify_lines() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select c.check_name, l.account_id, l.window_id, l.request_id, c.expected, c.actual
   from preauth.hold_line as l

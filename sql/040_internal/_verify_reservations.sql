@@ -1,5 +1,6 @@
 create function preauth._verify_reservations() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   with lines as (
     select l.request_id, l.account_id, array_agg(distinct l.state order by l.state) as states

@@ -1,5 +1,6 @@
 create function preauth._verify_tree() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select 'account_path_is_its_parents_plus_itself', a.account_id, null::bigint, null::text, (a.account_id || p.path)::text, a.path::text
   from preauth.account as a

@@ -1,5 +1,6 @@
 create function preauth._wanted(route preauth._route, places integer[], amounts jsonb) returns bigint[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   wanted bigint[] := array[]::bigint[];

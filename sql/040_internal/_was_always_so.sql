@@ -1,5 +1,6 @@
 create function preauth._was_always_so(w preauth.budget_window, budget preauth.budget) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select not exists (select from preauth.usage_event as u where u.window_id = w.window_id)
     and not exists (select from preauth.change_log as c

@@ -1,5 +1,6 @@
 create function preauth._why_denied(r preauth.reservation, max_count integer) returns jsonb
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   w preauth.budget_window := preauth._denied_window(r);

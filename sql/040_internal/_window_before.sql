@@ -1,5 +1,6 @@
 create function preauth._window_before(scope text, budget preauth.budget, at timestamptz) returns preauth.budget_window
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select w.*
   from preauth._kin(scope, budget) as k

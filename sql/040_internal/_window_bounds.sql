@@ -1,5 +1,6 @@
 create function preauth._window_bounds(policy jsonb, anchor date, zone text, at timestamptz, out window_key text, out starts_at timestamptz, out ends_at timestamptz)
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   case policy ->> 'kind'

@@ -1,5 +1,6 @@
 create function preauth._window_lapses(window_id bigint, most integer) returns table (lapses_at timestamptz, amount bigint, is_lease boolean)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   (select h.lapses_at, h.amount, true from preauth.hold_line as h
    where h.window_id = _window_lapses.window_id and h.lapses_at is not null

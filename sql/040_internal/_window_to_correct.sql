@@ -1,5 +1,6 @@
 create function preauth._window_to_correct(account_id text, budget_name text, window_key text, at timestamptz) returns bigint
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   found bigint;

@@ -1,5 +1,6 @@
 create function preauth._window_to_take_up(scope text, budget preauth.budget, since timestamptz) returns table (window_id bigint, budget_id bigint, ends_at timestamptz)
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select c.window_id, k.budget_id, c.ends_at
   from preauth._kin(scope, budget) as k

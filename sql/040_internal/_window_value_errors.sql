@@ -1,5 +1,6 @@
 create function preauth._window_value_errors(path text, value jsonb) returns jsonb
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(jsonb_agg(preauth._error(path || '.' || c.field, c.message) -> 0 order by c.place), '[]')
   from (values

@@ -1,5 +1,6 @@
 create function preauth._with_cost(ask preauth._ask, r preauth.reservation, tariffs preauth._tariff[]) returns preauth._ask
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   usage jsonb := ask.body -> 'usage';

@@ -1,5 +1,6 @@
 create function preauth._with_costs(asks preauth._ask[], held preauth.reservation[]) returns preauth._ask[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   is_any boolean := false;

@@ -1,5 +1,6 @@
 create function preauth._with_lapsed(tallies preauth._tally[], at timestamptz) returns preauth._tally[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   for k in 1 .. cardinality(tallies) loop

@@ -1,6 +1,7 @@
 -- Only a denial asks what the next window has room for: an authorization does not pay for it.
 create function preauth._with_next_capacities(slots preauth._slot[], slot_ids bigint[]) returns preauth._slot[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   found record;

@@ -1,5 +1,6 @@
 create function preauth._with_twins(asks preauth._ask[]) returns preauth._ask[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if cardinality(asks) = (select count(*) from (select distinct a.request_id, a.account_id from unnest(asks) as a) as k) then

@@ -1,5 +1,6 @@
 create function preauth._without_aliases(tariffs preauth._tariff[], at timestamptz) returns preauth._tariff[]
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(

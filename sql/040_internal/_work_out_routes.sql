@@ -1,5 +1,6 @@
 create function preauth._work_out_routes(account_ids text[], at timestamptz) returns setof preauth.route
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select leaf.account_id, c.version, w.valid_from, least(w.valid_until, scheduled.begins_at), leaf.path, halted.account_id, w.window_ids, w.units, w.hard, w.models, w.budgets, w.expiries
   from (select distinct a.account_id from unnest(account_ids) as a (account_id)) as k

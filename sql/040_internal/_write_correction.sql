@@ -1,5 +1,6 @@
 create function preauth._write_correction(target preauth.budget_window, amount bigint, request jsonb, at timestamptz, actor text) returns jsonb
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   budget preauth.budget;

@@ -1,5 +1,6 @@
 create function preauth._write_expiries(due preauth.reservation[], closed preauth._closed[], at timestamptz) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor, usage, cost, price_table_ids)

@@ -1,5 +1,6 @@
 create function preauth._write_plan_changes(account_ids text[], at timestamptz) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   due text[] := array(select a.account_id from preauth.account as a where a.account_id = any (account_ids) and a.plan_changes_at <= at);
