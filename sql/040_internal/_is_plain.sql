@@ -6,6 +6,8 @@ as $$
 declare
   request_id text := (item -> 'request_id')::text;
   account_id text := (item -> 'account_id')::text;
+  amounts jsonb;
+  digits text;
   rest jsonb;
 begin
   if jsonb_typeof(item) is distinct from 'object' or not coalesce(request_id ~ '^"[A-Za-z0-9_.:@/-]+"$' and length(request_id) <= 130, false) then
@@ -17,11 +19,19 @@ begin
   end if;
   rest := item - array['request_id', 'account_id'];
   if call in ('reserve', 'charge', 'settle') then
+    amounts := item -> 'amounts';
+    digits := amounts::text;
+    if item ->> 'amounts' is not null and not coalesce(
+        digits ~ '^\{"[a-z][a-z0-9_]*": [0-9]+(, "[a-z][a-z0-9_]*": [0-9]+)*\}$'
+        and (length(digits) <= 38 or digits !~ '[a-z0-9_]{33}' and digits !~ '(,[^,]*){16}')
+        and not amounts @? '$.* ? (@ > 9007199254740991)', false) then
+      return false;
+    end if;
     if item ->> 'max_usage' is not null or item ->> 'usage' is not null then
       if not preauth._are_plain_counts(call, item) then
         return false;
       end if;
-    elsif not preauth._are_plain_amounts(item -> 'amounts') then
+    elsif item ->> 'amounts' is null then
       return false;
     end if;
     rest := rest - 'amounts'::text;
