@@ -17,7 +17,6 @@ begin
       and (item ->> 'account_id' is not null or call in ('reserve', 'charge')) then
     return false;
   end if;
-  rest := item - array['request_id', 'account_id'];
   if call in ('reserve', 'charge', 'settle') then
     amounts := item -> 'amounts';
     digits := amounts::text;
@@ -27,14 +26,24 @@ begin
         and not amounts @? '$.* ? (@ > 9007199254740991)', false) then
       return false;
     end if;
-    if item ->> 'max_usage' is not null or item ->> 'usage' is not null then
+    if item ->> 'max_usage' is null and item ->> 'usage' is null then
+      if item ->> 'amounts' is null then
+        return false;
+      end if;
+    elsif call = 'settle' or item ?| array['amounts', 'usage'] then
       if not preauth._are_plain_counts(call, item) then
         return false;
       end if;
-    elsif item ->> 'amounts' is null then
+    elsif not preauth._are_plain_bounds(item -> 'max_usage') then
       return false;
     end if;
-    rest := rest - 'amounts'::text;
+    if call = 'settle' then
+      rest := item - array['request_id', 'account_id', 'amounts', 'usage'];
+    else
+      rest := item - array['request_id', 'account_id', 'amounts', 'max_usage'];
+    end if;
+  else
+    rest := item - array['request_id', 'account_id'];
   end if;
   if rest = '{}' then
     return call in ('reserve', 'charge', 'settle', 'cancel');

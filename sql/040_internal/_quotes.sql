@@ -1,36 +1,66 @@
--- Before any lock is taken: one look-up for all models of the batch. Most requests are priced here, in a few simple expressions; the others by preauth._option_quote.
+-- Before any lock is taken. Most batches name one model and bound its input and output: its table is looked up by itself, and the ceilings are made here, in a few
+-- simple expressions. What is different is priced by preauth._option_quote, by one look-up for all models of the batch.
 create function preauth._quotes(asks preauth._ask[], out quotes preauth._quote[], out quote_of integer[])
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  n integer;
-  wanted record;
-  tariffs preauth._tariff[];
-  tariff preauth._tariff;
+  body jsonb;
   counts jsonb;
+  model text;
+  at timestamptz;
+  tariff preauth._tariff;
+  tariffs preauth._tariff[];
+  is_usual boolean;
+  pair text[];
   amount numeric;
+  tokens numeric;
 begin
   quotes := array[]::preauth._quote[];
   quote_of := array[]::integer[];
-  wanted := preauth._priced_items(asks);
-  if cardinality(wanted.items) = 0 then
-    return;
-  end if;
-  tariffs := preauth._tariffs(wanted.models, preauth._now());
-  quote_of := array_fill(null::integer, array[cardinality(asks)]);
-  foreach n in array wanted.items loop
-    quote_of[n] := cardinality(quotes) + 1;
-    if asks[n].body ->> 'model' is distinct from tariff.name then
-      tariff := preauth._only_tariff(tariffs, asks[n].body ->> 'model');
-    end if;
-    counts := case when preauth._is_plain_request(asks[n].body) then asks[n].body -> 'max_usage' end;
-    amount := preauth._plain_amount(tariff, counts);
-    if amount <= 9007199254740991 then
-      quotes := quotes || row(jsonb_build_object('tokens', preauth._plain_tokens(counts), 'usd_nano', amount), array[tariff.price_table_id], '{}')::preauth._quote;
-    else
-      for k in 0 .. preauth._last_option(asks[n].body) loop
-        quotes := quotes || preauth._option_quote(asks[n].body, k, tariffs);
+  for n in 1 .. cardinality(asks) loop
+    if asks[n].body ?| array['max_usage', 'usage', 'alternatives'] then
+      body := asks[n].body;
+      quote_of[n] := cardinality(quotes) + 1;
+      if body ?| array['amounts', 'usage', 'alternatives'] then
+        if not preauth._is_priced(body) then
+          quote_of[n] := null;
+          continue;
+        end if;
+      else
+        if body ->> 'model' is distinct from model then
+          if at is null then
+            at := preauth._now();
+          elsif tariffs is null then
+            tariffs := preauth._tariffs(preauth._priced_models(asks), at);
+          end if;
+          model := body ->> 'model';
+          tariff := case when tariffs is null then preauth._usual_tariff(model, at, true) else preauth._only_tariff(tariffs, model) end;
+          is_usual := tariff.required <@ array['input_tokens', 'output_tokens'];
+          pair := case when is_usual then array['prompt_tokens', 'completion_tokens'] end;
+        end if;
+        counts := body -> 'max_usage';
+        if counts - pair is distinct from '{}' then
+          pair := case when is_usual then preauth._bound_pair(counts) end;
+        end if;
+        amount := div((counts -> pair[1])::numeric * (tariff.plain -> pair[1])::numeric + (counts -> pair[2])::numeric * (tariff.plain -> pair[2])::numeric
+          + tariff.scale - 1, tariff.scale);
+        tokens := (counts -> pair[1])::numeric + (counts -> pair[2])::numeric;
+        if amount is null then
+          amount := preauth._plain_amount(tariff, counts);
+          tokens := preauth._plain_tokens(counts);
+        end if;
+        if amount <= 9007199254740991 and tokens <= 9007199254740991 then
+          quotes := quotes || row(('{"tokens": ' || tokens || ', "usd_nano": ' || amount || '}')::jsonb, array[tariff.price_table_id], '{}')::preauth._quote;
+          continue;
+        end if;
+      end if;
+      if tariffs is null then
+        at := coalesce(at, preauth._now());
+        tariffs := preauth._tariffs(preauth._priced_models(asks), at);
+      end if;
+      for k in 0 .. preauth._last_option(body) loop
+        quotes := quotes || preauth._option_quote(body, k, tariffs);
       end loop;
     end if;
   end loop;

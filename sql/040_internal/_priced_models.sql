@@ -1,13 +1,12 @@
-create function preauth._priced_items(asks preauth._ask[], out items integer[], out models text[])
+create function preauth._priced_models(asks preauth._ask[]) returns text[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  models text[] := array[]::text[];
 begin
-  items := array[]::integer[];
-  models := array[]::text[];
   for n in 1 .. cardinality(asks) loop
     if asks[n].body ?| array['max_usage', 'usage', 'alternatives'] and preauth._is_priced(asks[n].body) then
-      items := items || n;
       for k in 0 .. preauth._last_option(asks[n].body) loop
         if array_position(models, preauth._option_model(asks[n].body, k)) is null then
           models := models || preauth._option_model(asks[n].body, k);
@@ -15,6 +14,7 @@ begin
       end loop;
     end if;
   end loop;
+  return models;
 end
 $$;
-comment on function preauth._priced_items(preauth._ask[]) is 'The items of a batch that are to be priced, and the models that they name, each once; null among them where an option names none.';
+comment on function preauth._priced_models(preauth._ask[]) is 'The models that the priced items of a batch name, each once; null among them where an option names none.';
