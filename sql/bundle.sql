@@ -1430,35 +1430,22 @@ end
 $$;
 comment on function preauth._are_made(preauth._route[]) is 'Whether every route was found and every window on it is made.';
 
--- 040_internal/_are_plain_amounts.sql
-create function preauth._are_plain_amounts(value jsonb) returns boolean
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  return coalesce(
-    value::text ~ '^\{"[a-z][a-z0-9_]*": [0-9]+(, "[a-z][a-z0-9_]*": [0-9]+)*\}$'
-    and (length(value::text) <= 38 or value::text !~ '[a-z0-9_]{33}' and value::text !~ '(,[^,]*){16}')
-    and not value @? '$.* ? (@ > 9007199254740991)', false);
-end
-$$;
-comment on function preauth._are_plain_amounts(jsonb) is
-  'Whether a JSON value is well-formed {unit: amount}. Short text has no unit of more than 32 characters and no 16 units, so that the dear patterns need not look.';
-
 -- 040_internal/_are_plain_bounds.sql
+-- No pattern: one that walks through the text costs twice as much. Strict, so that the path looks into no array.
 create function preauth._are_plain_bounds(value jsonb) returns boolean
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return coalesce(
-    value::text ~ '^\{"[a-z][a-z0-9_]*": [0-9]+(, "[a-z][a-z0-9_]*": [0-9]+)*\}$'
-    and value - array['prompt_tokens', 'completion_tokens', 'input_tokens', 'output_tokens', 'cached_input_tokens', 'reasoning_tokens',
+  return case when jsonb_typeof(value) = 'object' and value <> '{}' then
+    value - array['prompt_tokens', 'completion_tokens', 'input_tokens', 'output_tokens', 'cached_input_tokens', 'reasoning_tokens',
       'cache_write_tokens', 'cache_write_1h_tokens', 'web_searches'] = '{}'
-    and not value @? '$.* ? (@ > 9007199254740991)', false);
+    and not value @? 'strict $.* ? (!(@ >= 0 && @ <= 9007199254740991) || (@ >= 0) is unknown)'
+    and strpos(value::text, '.') = 0
+  else false end;
 end
 $$;
-comment on function preauth._are_plain_bounds(jsonb) is 'Whether a JSON value is well-formed {dimension: count} of the usual dimensions.';
+comment on function preauth._are_plain_bounds(jsonb) is 'Whether a JSON value is well-formed {dimension: count} of the usual dimensions: whole numbers, and not 7.0.';
 
 -- 040_internal/_are_plain_counts.sql
 create function preauth._are_plain_counts(call text, item jsonb) returns boolean
@@ -1466,15 +1453,14 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return (item ->> 'amounts' is null or preauth._are_plain_amounts(item -> 'amounts'))
-    and case
-      when item ->> 'usage' is null then call <> 'settle' and preauth._are_plain_bounds(item -> 'max_usage')
-      else call <> 'reserve' and item ->> 'max_usage' is null and preauth._are_plain_bounds(item -> 'usage')
-        and not item -> 'usage' ?| array['prompt_tokens', 'completion_tokens']
-    end;
+  return case
+    when item ->> 'usage' is null then call <> 'settle' and preauth._are_plain_bounds(item -> 'max_usage')
+    else call <> 'reserve' and item ->> 'max_usage' is null and preauth._are_plain_bounds(item -> 'usage')
+      and not item -> 'usage' ?| array['prompt_tokens', 'completion_tokens']
+  end;
 end
 $$;
-comment on function preauth._are_plain_counts(text, jsonb) is 'Whether the max_usage or usage of an item, and its amounts if it has any, are certainly well-formed and in place.';
+comment on function preauth._are_plain_counts(text, jsonb) is 'Whether the max_usage or usage of an item is certainly well-formed and in place.';
 
 -- 040_internal/_are_plain_options.sql
 create function preauth._are_plain_options(call text, options jsonb) returns boolean
@@ -1795,6 +1781,20 @@ end
 $$;
 comment on function preauth._begin_change(text[], text[], text[], text) is
   'Locks accounts, the budgets that apply to them or are about to, and their windows, in the one order, for a change; then writes down what time has changed of their plans. plan_ids: plans they may change to; names: of budgets they may get, and window_key of a window of theirs that is to be corrected. The instant from which all is locked.';
+
+-- 040_internal/_bound_pair.sql
+create function preauth._bound_pair(counts jsonb) returns text[]
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  pair text[] := array[case when counts ? 'prompt_tokens' then 'prompt_tokens' else 'input_tokens' end,
+    case when counts ? 'completion_tokens' then 'completion_tokens' else 'output_tokens' end];
+begin
+  return case when counts - pair = '{}' then pair end;
+end
+$$;
+comment on function preauth._bound_pair(jsonb) is 'The dimensions of bounds that name one of input, one of output and nothing else; null for others.';
 
 -- 040_internal/_budget_at.sql
 create function preauth._budget_at(w preauth.budget_window, at timestamptz) returns preauth.budget
@@ -2216,8 +2216,10 @@ declare
   lines preauth.hold_line[];
   tallies preauth._tally[];
   ids bigint[];
+  seen timestamptz;
   place integer;
   held boolean;
+  lapsed boolean;
   notable boolean := false;
 begin
   if cardinality(closings) = 0 then
@@ -2225,7 +2227,9 @@ begin
   end if;
   tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c), at);
   if closings[1].next_state <> 'lapsed' then
-    tallies := preauth._with_lapsed(tallies, at);
+    -- While this waited for its windows others have gone by the leases that lapsed meanwhile: those who come after them must, too.
+    seen := greatest(at, preauth._now());
+    tallies := preauth._with_lapsed(tallies, seen);
   end if;
   ids := array(select t.window_id from unnest(tallies) as t);
   lines := array(
@@ -2242,16 +2246,17 @@ begin
       continue when not preauth._may_close(lines[k].state, closings[k].next_state);
     end if;
     continue when closings[k].next_state = 'lapsed' and not coalesce(lines[k].lapses_at <= at, false);
+    lapsed := coalesce(lines[k].lapses_at <= seen, false);
     place := array_position(ids, lines[k].window_id);
     tallies[place].freed := tallies[place].freed + case when held then lines[k].amount else 0 end;
-    if held and lines[k].lapses_at <= at then
+    if held and lapsed then
       tallies[place].lapsed := tallies[place].lapsed - lines[k].amount;
     end if;
     tallies[place].spent := tallies[place].spent + coalesce(closings[k].settled_amount, 0);
     notable := notable or coalesce(tallies[place].settled + tallies[place].spent >= tallies[place].notable_from, false);
     closed := closed || row(lines[k].request_id, lines[k].account_id, lines[k].position, lines[k].window_id,
       tallies[place].scope, tallies[place].budget, tallies[place].unit, tallies[place].window_key, closings[k].next_state,
-      not held or coalesce(lines[k].lapses_at <= at, false), lines[k].amount, closings[k].settled_amount, tallies[place].settled + tallies[place].spent,
+      not held or lapsed, lines[k].amount, closings[k].settled_amount, tallies[place].settled + tallies[place].spent,
       tallies[place].reserved - tallies[place].freed - coalesce(tallies[place].lapsed, 0), tallies[place].limit_amount)::preauth._closed;
   end loop;
   perform preauth._move(closed, tallies);
@@ -4060,6 +4065,8 @@ as $$
 declare
   request_id text := (item -> 'request_id')::text;
   account_id text := (item -> 'account_id')::text;
+  amounts jsonb;
+  digits text;
   rest jsonb;
 begin
   if jsonb_typeof(item) is distinct from 'object' or not coalesce(request_id ~ '^"[A-Za-z0-9_.:@/-]+"$' and length(request_id) <= 130, false) then
@@ -4069,16 +4076,33 @@ begin
       and (item ->> 'account_id' is not null or call in ('reserve', 'charge')) then
     return false;
   end if;
-  rest := item - array['request_id', 'account_id'];
   if call in ('reserve', 'charge', 'settle') then
-    if item ->> 'max_usage' is not null or item ->> 'usage' is not null then
+    amounts := item -> 'amounts';
+    digits := amounts::text;
+    if item ->> 'amounts' is not null and not coalesce(
+        digits ~ '^\{"[a-z][a-z0-9_]*": [0-9]+(, "[a-z][a-z0-9_]*": [0-9]+)*\}$'
+        and (length(digits) <= 38 or digits !~ '[a-z0-9_]{33}' and digits !~ '(,[^,]*){16}')
+        and not amounts @? '$.* ? (@ > 9007199254740991)', false) then
+      return false;
+    end if;
+    if item ->> 'max_usage' is null and item ->> 'usage' is null then
+      if item ->> 'amounts' is null then
+        return false;
+      end if;
+    elsif call = 'settle' or item ?| array['amounts', 'usage'] then
       if not preauth._are_plain_counts(call, item) then
         return false;
       end if;
-    elsif not preauth._are_plain_amounts(item -> 'amounts') then
+    elsif not preauth._are_plain_bounds(item -> 'max_usage') then
       return false;
     end if;
-    rest := rest - 'amounts'::text;
+    if call = 'settle' then
+      rest := item - array['request_id', 'account_id', 'amounts', 'usage'];
+    else
+      rest := item - array['request_id', 'account_id', 'amounts', 'max_usage'];
+    end if;
+  else
+    rest := item - array['request_id', 'account_id'];
   end if;
   if rest = '{}' then
     return call in ('reserve', 'charge', 'settle', 'cancel');
@@ -6110,17 +6134,16 @@ end
 $$;
 comment on function preauth._price_table_name(text, text) is 'What a request says as its model to be priced by this model and variant.';
 
--- 040_internal/_priced_items.sql
-create function preauth._priced_items(asks preauth._ask[], out items integer[], out models text[])
+-- 040_internal/_priced_models.sql
+create function preauth._priced_models(asks preauth._ask[]) returns text[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  models text[] := array[]::text[];
 begin
-  items := array[]::integer[];
-  models := array[]::text[];
   for n in 1 .. cardinality(asks) loop
     if asks[n].body ?| array['max_usage', 'usage', 'alternatives'] and preauth._is_priced(asks[n].body) then
-      items := items || n;
       for k in 0 .. preauth._last_option(asks[n].body) loop
         if array_position(models, preauth._option_model(asks[n].body, k)) is null then
           models := models || preauth._option_model(asks[n].body, k);
@@ -6128,9 +6151,10 @@ begin
       end loop;
     end if;
   end loop;
+  return models;
 end
 $$;
-comment on function preauth._priced_items(preauth._ask[]) is 'The items of a batch that are to be priced, and the models that they name, each once; null among them where an option names none.';
+comment on function preauth._priced_models(preauth._ask[]) is 'The models that the priced items of a batch name, each once; null among them where an option names none.';
 
 -- 040_internal/_prior_reply.sql
 create function preauth._prior_reply(ask preauth._ask, held preauth.reservation) returns jsonb
@@ -6380,39 +6404,69 @@ comment on function preauth._quote_problem(jsonb, preauth._route, bigint[], text
   'Why a request is refused of which a budget counts a unit that could not be worked out: a hard one always (missing_unit, where it is the unit''s problem), another unless the plan says count_only. {code, …}; null: it is not refused for that.';
 
 -- 040_internal/_quotes.sql
--- Before any lock is taken: one look-up for all models of the batch. Most requests are priced here, in a few simple expressions; the others by preauth._option_quote.
+-- Before any lock is taken. Most batches name one model and bound its input and output: its table is looked up by itself, and the ceilings are made here, in a few
+-- simple expressions. What is different is priced by preauth._option_quote, by one look-up for all models of the batch.
 create function preauth._quotes(asks preauth._ask[], out quotes preauth._quote[], out quote_of integer[])
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  n integer;
-  wanted record;
-  tariffs preauth._tariff[];
-  tariff preauth._tariff;
+  body jsonb;
   counts jsonb;
+  model text;
+  at timestamptz;
+  tariff preauth._tariff;
+  tariffs preauth._tariff[];
+  is_usual boolean;
+  pair text[];
   amount numeric;
+  tokens numeric;
 begin
   quotes := array[]::preauth._quote[];
   quote_of := array[]::integer[];
-  wanted := preauth._priced_items(asks);
-  if cardinality(wanted.items) = 0 then
-    return;
-  end if;
-  tariffs := preauth._tariffs(wanted.models, preauth._now());
-  quote_of := array_fill(null::integer, array[cardinality(asks)]);
-  foreach n in array wanted.items loop
-    quote_of[n] := cardinality(quotes) + 1;
-    if asks[n].body ->> 'model' is distinct from tariff.name then
-      tariff := preauth._only_tariff(tariffs, asks[n].body ->> 'model');
-    end if;
-    counts := case when preauth._is_plain_request(asks[n].body) then asks[n].body -> 'max_usage' end;
-    amount := preauth._plain_amount(tariff, counts);
-    if amount <= 9007199254740991 then
-      quotes := quotes || row(jsonb_build_object('tokens', preauth._plain_tokens(counts), 'usd_nano', amount), array[tariff.price_table_id], '{}')::preauth._quote;
-    else
-      for k in 0 .. preauth._last_option(asks[n].body) loop
-        quotes := quotes || preauth._option_quote(asks[n].body, k, tariffs);
+  for n in 1 .. cardinality(asks) loop
+    if asks[n].body ?| array['max_usage', 'usage', 'alternatives'] then
+      body := asks[n].body;
+      quote_of[n] := cardinality(quotes) + 1;
+      if body ?| array['amounts', 'usage', 'alternatives'] then
+        if not preauth._is_priced(body) then
+          quote_of[n] := null;
+          continue;
+        end if;
+      else
+        if body ->> 'model' is distinct from model then
+          if at is null then
+            at := preauth._now();
+          elsif tariffs is null then
+            tariffs := preauth._tariffs(preauth._priced_models(asks), at);
+          end if;
+          model := body ->> 'model';
+          tariff := case when tariffs is null then preauth._usual_tariff(model, at, true) else preauth._only_tariff(tariffs, model) end;
+          is_usual := tariff.required <@ array['input_tokens', 'output_tokens'];
+          pair := case when is_usual then array['prompt_tokens', 'completion_tokens'] end;
+        end if;
+        counts := body -> 'max_usage';
+        if counts - pair is distinct from '{}' then
+          pair := case when is_usual then preauth._bound_pair(counts) end;
+        end if;
+        amount := div((counts -> pair[1])::numeric * (tariff.plain -> pair[1])::numeric + (counts -> pair[2])::numeric * (tariff.plain -> pair[2])::numeric
+          + tariff.scale - 1, tariff.scale);
+        tokens := (counts -> pair[1])::numeric + (counts -> pair[2])::numeric;
+        if amount is null then
+          amount := preauth._plain_amount(tariff, counts);
+          tokens := preauth._plain_tokens(counts);
+        end if;
+        if amount <= 9007199254740991 and tokens <= 9007199254740991 then
+          quotes := quotes || row(('{"tokens": ' || tokens || ', "usd_nano": ' || amount || '}')::jsonb, array[tariff.price_table_id], '{}')::preauth._quote;
+          continue;
+        end if;
+      end if;
+      if tariffs is null then
+        at := coalesce(at, preauth._now());
+        tariffs := preauth._tariffs(preauth._priced_models(asks), at);
+      end if;
+      for k in 0 .. preauth._last_option(body) loop
+        quotes := quotes || preauth._option_quote(body, k, tariffs);
       end loop;
     end if;
   end loop;
@@ -8512,6 +8566,35 @@ end
 $$;
 comment on function preauth._usage_problems(jsonb, text, jsonb) is
   'What keeps a usage from being worked out: problems by unit, and the one that refuses it whatever is held, for a dimension without a rate is never free; a missing price matters only where money is held.';
+
+-- 040_internal/_usual_tariff.sql
+-- One probe of the key, for few columns: each costs at every node of the plan. The index of other units is empty as a rule.
+create function preauth._usual_tariff(model text, at timestamptz, may_be_alias boolean) returns preauth._tariff
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  tariff preauth._tariff;
+  stands_for text;
+  is_elsewhere boolean;
+begin
+  select p.price_table_id, p.scale, p.required, p.plain, p.alias_of, exists (select from preauth.price_table as o where o.name = _usual_tariff.model and o.unit <> 'usd_nano')
+    into tariff.price_table_id, tariff.scale, tariff.required, tariff.plain, stands_for, is_elsewhere
+  from preauth.price_table as p
+  where p.name = _usual_tariff.model and p.unit = 'usd_nano' and p.effective_from <= at and p.published_at <= at
+  order by p.effective_from desc limit 1;
+  if is_elsewhere then
+    return null;
+  elsif stands_for is not null then
+    return case when may_be_alias then preauth._usual_tariff(stands_for, at, false) end;
+  elsif tariff.plain is null then
+    return null;
+  end if;
+  return tariff;
+end
+$$;
+comment on function preauth._usual_tariff(text, timestamptz, boolean) is
+  'What preauth._quotes needs of the tariff by which a model is priced at an instant, an alias being followed once: price_table_id, scale, required, plain. Null where it is priced in another unit too, by a table that is not plain, or not at all.';
 
 -- 040_internal/_value_error.sql
 create function preauth._value_error(kind text, value jsonb) returns text

@@ -82,6 +82,8 @@ alter table preauth.usage_event
 
 drop function preauth._held_then(request_id text, account_id text, call text, held_at timestamp with time zone, expires_at timestamp with time zone, window_id bigint, at timestamp with time zone, available bigint);
 
+drop function preauth._priced_items(asks preauth._ask[], OUT items integer[], OUT models text[]);
+
 drop function preauth._settled_line_text(line preauth._closed, overage bigint);
 
 drop function preauth._fresh_authorization(ask preauth._ask, ruling preauth._ruling, quote preauth._quote, route preauth._route, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, at timestamp with time zone);
@@ -97,6 +99,8 @@ drop function preauth._last_line(lines preauth._line[], n integer, from_line int
 drop function preauth._hold_line_text(account_id text, budget text, scope text, unit text, window_key text, amount bigint, available bigint);
 
 drop function preauth._as_closed(line preauth.hold_line, closing preauth._closing, tally preauth._tally, late boolean);
+
+drop function preauth._are_plain_amounts(value jsonb);
 
 drop function preauth._normal_body(call text, item jsonb);
 
@@ -629,20 +633,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth._are_plain_amounts(value jsonb)
- RETURNS boolean
- LANGUAGE plpgsql
- IMMUTABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-begin
-  return coalesce(
-    value::text ~ '^\{"[a-z][a-z0-9_]*": [0-9]+(, "[a-z][a-z0-9_]*": [0-9]+)*\}$'
-    and (length(value::text) <= 38 or value::text !~ '[a-z0-9_]{33}' and value::text !~ '(,[^,]*){16}')
-    and not value @? '$.* ? (@ > 9007199254740991)', false);
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION preauth._are_plain_bounds(value jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -650,11 +640,12 @@ CREATE OR REPLACE FUNCTION preauth._are_plain_bounds(value jsonb)
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
-  return coalesce(
-    value::text ~ '^\{"[a-z][a-z0-9_]*": [0-9]+(, "[a-z][a-z0-9_]*": [0-9]+)*\}$'
-    and value - array['prompt_tokens', 'completion_tokens', 'input_tokens', 'output_tokens', 'cached_input_tokens', 'reasoning_tokens',
+  return case when jsonb_typeof(value) = 'object' and value <> '{}' then
+    value - array['prompt_tokens', 'completion_tokens', 'input_tokens', 'output_tokens', 'cached_input_tokens', 'reasoning_tokens',
       'cache_write_tokens', 'cache_write_1h_tokens', 'web_searches'] = '{}'
-    and not value @? '$.* ? (@ > 9007199254740991)', false);
+    and not value @? 'strict $.* ? (!(@ >= 0 && @ <= 9007199254740991) || (@ >= 0) is unknown)'
+    and strpos(value::text, '.') = 0
+  else false end;
 end
 $function$;
 
@@ -665,12 +656,11 @@ CREATE OR REPLACE FUNCTION preauth._are_plain_counts(call text, item jsonb)
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
-  return (item ->> 'amounts' is null or preauth._are_plain_amounts(item -> 'amounts'))
-    and case
-      when item ->> 'usage' is null then call <> 'settle' and preauth._are_plain_bounds(item -> 'max_usage')
-      else call <> 'reserve' and item ->> 'max_usage' is null and preauth._are_plain_bounds(item -> 'usage')
-        and not item -> 'usage' ?| array['prompt_tokens', 'completion_tokens']
-    end;
+  return case
+    when item ->> 'usage' is null then call <> 'settle' and preauth._are_plain_bounds(item -> 'max_usage')
+    else call <> 'reserve' and item ->> 'max_usage' is null and preauth._are_plain_bounds(item -> 'usage')
+      and not item -> 'usage' ?| array['prompt_tokens', 'completion_tokens']
+  end;
 end
 $function$;
 
@@ -972,6 +962,20 @@ begin
     select distinct k.window_id from unnest(account_ids) as a (account_id) cross join lateral preauth._kindred_windows(a.account_id, plan_ids, names, window_key, at) as k));
   perform preauth._write_plan_changes(account_ids, at);
   return at;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._bound_pair(counts jsonb)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  pair text[] := array[case when counts ? 'prompt_tokens' then 'prompt_tokens' else 'input_tokens' end,
+    case when counts ? 'completion_tokens' then 'completion_tokens' else 'output_tokens' end];
+begin
+  return case when counts - pair = '{}' then pair end;
 end
 $function$;
 
@@ -1375,8 +1379,10 @@ declare
   lines preauth.hold_line[];
   tallies preauth._tally[];
   ids bigint[];
+  seen timestamptz;
   place integer;
   held boolean;
+  lapsed boolean;
   notable boolean := false;
 begin
   if cardinality(closings) = 0 then
@@ -1384,7 +1390,9 @@ begin
   end if;
   tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c), at);
   if closings[1].next_state <> 'lapsed' then
-    tallies := preauth._with_lapsed(tallies, at);
+    -- While this waited for its windows others have gone by the leases that lapsed meanwhile: those who come after them must, too.
+    seen := greatest(at, preauth._now());
+    tallies := preauth._with_lapsed(tallies, seen);
   end if;
   ids := array(select t.window_id from unnest(tallies) as t);
   lines := array(
@@ -1401,16 +1409,17 @@ begin
       continue when not preauth._may_close(lines[k].state, closings[k].next_state);
     end if;
     continue when closings[k].next_state = 'lapsed' and not coalesce(lines[k].lapses_at <= at, false);
+    lapsed := coalesce(lines[k].lapses_at <= seen, false);
     place := array_position(ids, lines[k].window_id);
     tallies[place].freed := tallies[place].freed + case when held then lines[k].amount else 0 end;
-    if held and lines[k].lapses_at <= at then
+    if held and lapsed then
       tallies[place].lapsed := tallies[place].lapsed - lines[k].amount;
     end if;
     tallies[place].spent := tallies[place].spent + coalesce(closings[k].settled_amount, 0);
     notable := notable or coalesce(tallies[place].settled + tallies[place].spent >= tallies[place].notable_from, false);
     closed := closed || row(lines[k].request_id, lines[k].account_id, lines[k].position, lines[k].window_id,
       tallies[place].scope, tallies[place].budget, tallies[place].unit, tallies[place].window_key, closings[k].next_state,
-      not held or coalesce(lines[k].lapses_at <= at, false), lines[k].amount, closings[k].settled_amount, tallies[place].settled + tallies[place].spent,
+      not held or lapsed, lines[k].amount, closings[k].settled_amount, tallies[place].settled + tallies[place].spent,
       tallies[place].reserved - tallies[place].freed - coalesce(tallies[place].lapsed, 0), tallies[place].limit_amount)::preauth._closed;
   end loop;
   perform preauth._move(closed, tallies);
@@ -3147,6 +3156,8 @@ AS $function$
 declare
   request_id text := (item -> 'request_id')::text;
   account_id text := (item -> 'account_id')::text;
+  amounts jsonb;
+  digits text;
   rest jsonb;
 begin
   if jsonb_typeof(item) is distinct from 'object' or not coalesce(request_id ~ '^"[A-Za-z0-9_.:@/-]+"$' and length(request_id) <= 130, false) then
@@ -3156,16 +3167,33 @@ begin
       and (item ->> 'account_id' is not null or call in ('reserve', 'charge')) then
     return false;
   end if;
-  rest := item - array['request_id', 'account_id'];
   if call in ('reserve', 'charge', 'settle') then
-    if item ->> 'max_usage' is not null or item ->> 'usage' is not null then
+    amounts := item -> 'amounts';
+    digits := amounts::text;
+    if item ->> 'amounts' is not null and not coalesce(
+        digits ~ '^\{"[a-z][a-z0-9_]*": [0-9]+(, "[a-z][a-z0-9_]*": [0-9]+)*\}$'
+        and (length(digits) <= 38 or digits !~ '[a-z0-9_]{33}' and digits !~ '(,[^,]*){16}')
+        and not amounts @? '$.* ? (@ > 9007199254740991)', false) then
+      return false;
+    end if;
+    if item ->> 'max_usage' is null and item ->> 'usage' is null then
+      if item ->> 'amounts' is null then
+        return false;
+      end if;
+    elsif call = 'settle' or item ?| array['amounts', 'usage'] then
       if not preauth._are_plain_counts(call, item) then
         return false;
       end if;
-    elsif not preauth._are_plain_amounts(item -> 'amounts') then
+    elsif not preauth._are_plain_bounds(item -> 'max_usage') then
       return false;
     end if;
-    rest := rest - 'amounts'::text;
+    if call = 'settle' then
+      rest := item - array['request_id', 'account_id', 'amounts', 'usage'];
+    else
+      rest := item - array['request_id', 'account_id', 'amounts', 'max_usage'];
+    end if;
+  else
+    rest := item - array['request_id', 'account_id'];
   end if;
   if rest = '{}' then
     return call in ('reserve', 'charge', 'settle', 'cancel');
@@ -5074,18 +5102,17 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth._priced_items(asks preauth._ask[], OUT items integer[], OUT models text[])
- RETURNS record
+CREATE OR REPLACE FUNCTION preauth._priced_models(asks preauth._ask[])
+ RETURNS text[]
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
+declare
+  models text[] := array[]::text[];
 begin
-  items := array[]::integer[];
-  models := array[]::text[];
   for n in 1 .. cardinality(asks) loop
     if asks[n].body ?| array['max_usage', 'usage', 'alternatives'] and preauth._is_priced(asks[n].body) then
-      items := items || n;
       for k in 0 .. preauth._last_option(asks[n].body) loop
         if array_position(models, preauth._option_model(asks[n].body, k)) is null then
           models := models || preauth._option_model(asks[n].body, k);
@@ -5093,6 +5120,7 @@ begin
       end loop;
     end if;
   end loop;
+  return models;
 end
 $function$;
 
@@ -5341,33 +5369,62 @@ CREATE OR REPLACE FUNCTION preauth._quotes(asks preauth._ask[], OUT quotes preau
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
-  n integer;
-  wanted record;
-  tariffs preauth._tariff[];
-  tariff preauth._tariff;
+  body jsonb;
   counts jsonb;
+  model text;
+  at timestamptz;
+  tariff preauth._tariff;
+  tariffs preauth._tariff[];
+  is_usual boolean;
+  pair text[];
   amount numeric;
+  tokens numeric;
 begin
   quotes := array[]::preauth._quote[];
   quote_of := array[]::integer[];
-  wanted := preauth._priced_items(asks);
-  if cardinality(wanted.items) = 0 then
-    return;
-  end if;
-  tariffs := preauth._tariffs(wanted.models, preauth._now());
-  quote_of := array_fill(null::integer, array[cardinality(asks)]);
-  foreach n in array wanted.items loop
-    quote_of[n] := cardinality(quotes) + 1;
-    if asks[n].body ->> 'model' is distinct from tariff.name then
-      tariff := preauth._only_tariff(tariffs, asks[n].body ->> 'model');
-    end if;
-    counts := case when preauth._is_plain_request(asks[n].body) then asks[n].body -> 'max_usage' end;
-    amount := preauth._plain_amount(tariff, counts);
-    if amount <= 9007199254740991 then
-      quotes := quotes || row(jsonb_build_object('tokens', preauth._plain_tokens(counts), 'usd_nano', amount), array[tariff.price_table_id], '{}')::preauth._quote;
-    else
-      for k in 0 .. preauth._last_option(asks[n].body) loop
-        quotes := quotes || preauth._option_quote(asks[n].body, k, tariffs);
+  for n in 1 .. cardinality(asks) loop
+    if asks[n].body ?| array['max_usage', 'usage', 'alternatives'] then
+      body := asks[n].body;
+      quote_of[n] := cardinality(quotes) + 1;
+      if body ?| array['amounts', 'usage', 'alternatives'] then
+        if not preauth._is_priced(body) then
+          quote_of[n] := null;
+          continue;
+        end if;
+      else
+        if body ->> 'model' is distinct from model then
+          if at is null then
+            at := preauth._now();
+          elsif tariffs is null then
+            tariffs := preauth._tariffs(preauth._priced_models(asks), at);
+          end if;
+          model := body ->> 'model';
+          tariff := case when tariffs is null then preauth._usual_tariff(model, at, true) else preauth._only_tariff(tariffs, model) end;
+          is_usual := tariff.required <@ array['input_tokens', 'output_tokens'];
+          pair := case when is_usual then array['prompt_tokens', 'completion_tokens'] end;
+        end if;
+        counts := body -> 'max_usage';
+        if counts - pair is distinct from '{}' then
+          pair := case when is_usual then preauth._bound_pair(counts) end;
+        end if;
+        amount := div((counts -> pair[1])::numeric * (tariff.plain -> pair[1])::numeric + (counts -> pair[2])::numeric * (tariff.plain -> pair[2])::numeric
+          + tariff.scale - 1, tariff.scale);
+        tokens := (counts -> pair[1])::numeric + (counts -> pair[2])::numeric;
+        if amount is null then
+          amount := preauth._plain_amount(tariff, counts);
+          tokens := preauth._plain_tokens(counts);
+        end if;
+        if amount <= 9007199254740991 and tokens <= 9007199254740991 then
+          quotes := quotes || row(('{"tokens": ' || tokens || ', "usd_nano": ' || amount || '}')::jsonb, array[tariff.price_table_id], '{}')::preauth._quote;
+          continue;
+        end if;
+      end if;
+      if tariffs is null then
+        at := coalesce(at, preauth._now());
+        tariffs := preauth._tariffs(preauth._priced_models(asks), at);
+      end if;
+      for k in 0 .. preauth._last_option(body) loop
+        quotes := quotes || preauth._option_quote(body, k, tariffs);
       end loop;
     end if;
   end loop;
@@ -7393,6 +7450,33 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._usual_tariff(model text, at timestamp with time zone, may_be_alias boolean)
+ RETURNS preauth._tariff
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  tariff preauth._tariff;
+  stands_for text;
+  is_elsewhere boolean;
+begin
+  select p.price_table_id, p.scale, p.required, p.plain, p.alias_of, exists (select from preauth.price_table as o where o.name = _usual_tariff.model and o.unit <> 'usd_nano')
+    into tariff.price_table_id, tariff.scale, tariff.required, tariff.plain, stands_for, is_elsewhere
+  from preauth.price_table as p
+  where p.name = _usual_tariff.model and p.unit = 'usd_nano' and p.effective_from <= at and p.published_at <= at
+  order by p.effective_from desc limit 1;
+  if is_elsewhere then
+    return null;
+  elsif stands_for is not null then
+    return case when may_be_alias then preauth._usual_tariff(stands_for, at, false) end;
+  elsif tariff.plain is null then
+    return null;
+  end if;
+  return tariff;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._value_error(kind text, value jsonb)
  RETURNS text
  LANGUAGE plpgsql
@@ -8289,13 +8373,25 @@ $function$;
 
 revoke all on function preauth._authorization(ask preauth._ask, state text, model text, option_no integer, expires_at timestamp with time zone, replayed boolean, price_table_id bigint, cost jsonb, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, root text, at timestamp with time zone) from public;
 
+revoke all on function preauth._bound_pair(counts jsonb) from public;
+
 revoke all on function preauth._is_counted(route preauth._route, wanted bigint[]) from public;
 
 revoke all on function preauth._is_overage_refused(holding preauth._holding, at timestamp with time zone) from public;
 
+revoke all on function preauth._priced_models(asks preauth._ask[]) from public;
+
 revoke all on function preauth._settle_finding(ask preauth._ask, held preauth.reservation, place integer, holdings preauth._holding[], from_line integer, at timestamp with time zone, OUT verdict text, OUT amounts jsonb, OUT spent bigint[], OUT missing_unit text, OUT to_line integer) from public;
 
+revoke all on function preauth._usual_tariff(model text, at timestamp with time zone, may_be_alias boolean) from public;
+
+comment on function preauth._are_plain_bounds(value jsonb) is 'Whether a JSON value is well-formed {dimension: count} of the usual dimensions: whole numbers, and not 7.0.';
+
+comment on function preauth._are_plain_counts(call text, item jsonb) is 'Whether the max_usage or usage of an item is certainly well-formed and in place.';
+
 comment on function preauth._authorization(ask preauth._ask, state text, model text, option_no integer, expires_at timestamp with time zone, replayed boolean, price_table_id bigint, cost jsonb, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, root text, at timestamp with time zone) is 'The answer to an item that was authorized: just now, with the rate limit headers of the account''s own budget with the smallest share left, or before (replayed), without. Lines of another account''s windows without fill level.';
+
+comment on function preauth._bound_pair(counts jsonb) is 'The dimensions of bounds that name one of input, one of output and nothing else; null for others.';
 
 comment on function preauth._ended(scope text, zone text, budget preauth.budget, previous preauth.budget_window, at timestamp with time zone, OUT limit_amount bigint, OUT raised bigint, OUT periods bigint, OUT per_period bigint) is 'How a budget''s last window ended, for what rolls over: its limit then and how much of it was raised (null: nothing is carried); how many periods have passed since without a window by an instant, no more than can matter, and what each leaves, in the unit: of two budgets the lower limit.';
 
@@ -8311,7 +8407,11 @@ comment on function preauth._is_sound_reservation(call text, state text, has_den
 
 comment on function preauth._is_sound_window(starts_at timestamp with time zone, ends_at timestamp with time zone, settled bigint, reserved bigint, limit_amount bigint, overdraft_amount bigint, alert_at bigint, slice_length interval, slice_count integer) is 'Whether a row of budget_window can be: it runs forward, its figures (in the budget''s unit) are in their ranges, and slices have both a length and a number.';
 
+comment on function preauth._priced_models(asks preauth._ask[]) is 'The models that the priced items of a batch name, each once; null among them where an option names none.';
+
 comment on function preauth._settle_finding(ask preauth._ask, held preauth.reservation, place integer, holdings preauth._holding[], from_line integer, at timestamp with time zone, OUT verdict text, OUT amounts jsonb, OUT spent bigint[], OUT missing_unit text, OUT to_line integer) is 'What becomes of a settle call: its verdict (preauth._settle_verdict), the amounts to settle, the unit it does not tell, and where its hold lines, which begin at from_line, end.';
+
+comment on function preauth._usual_tariff(model text, at timestamp with time zone, may_be_alias boolean) is 'What preauth._quotes needs of the tariff by which a model is priced at an instant, an alias being followed once: price_table_id, scale, required, plain. Null where it is priced in another unit too, by a table that is not plain, or not at all.';
 
 comment on function preauth._window_to_correct(account_id text, budget_name text, window_key text, at timestamp with time zone) is 'The window that a correction means: the one with that key, of the budget that applies now before others, or the current one, which is made if nothing was spent in it yet; null if there is none. The account is locked.';
 

@@ -8,8 +8,10 @@ declare
   lines preauth.hold_line[];
   tallies preauth._tally[];
   ids bigint[];
+  seen timestamptz;
   place integer;
   held boolean;
+  lapsed boolean;
   notable boolean := false;
 begin
   if cardinality(closings) = 0 then
@@ -17,7 +19,9 @@ begin
   end if;
   tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c), at);
   if closings[1].next_state <> 'lapsed' then
-    tallies := preauth._with_lapsed(tallies, at);
+    -- While this waited for its windows others have gone by the leases that lapsed meanwhile: those who come after them must, too.
+    seen := greatest(at, preauth._now());
+    tallies := preauth._with_lapsed(tallies, seen);
   end if;
   ids := array(select t.window_id from unnest(tallies) as t);
   lines := array(
@@ -34,16 +38,17 @@ begin
       continue when not preauth._may_close(lines[k].state, closings[k].next_state);
     end if;
     continue when closings[k].next_state = 'lapsed' and not coalesce(lines[k].lapses_at <= at, false);
+    lapsed := coalesce(lines[k].lapses_at <= seen, false);
     place := array_position(ids, lines[k].window_id);
     tallies[place].freed := tallies[place].freed + case when held then lines[k].amount else 0 end;
-    if held and lines[k].lapses_at <= at then
+    if held and lapsed then
       tallies[place].lapsed := tallies[place].lapsed - lines[k].amount;
     end if;
     tallies[place].spent := tallies[place].spent + coalesce(closings[k].settled_amount, 0);
     notable := notable or coalesce(tallies[place].settled + tallies[place].spent >= tallies[place].notable_from, false);
     closed := closed || row(lines[k].request_id, lines[k].account_id, lines[k].position, lines[k].window_id,
       tallies[place].scope, tallies[place].budget, tallies[place].unit, tallies[place].window_key, closings[k].next_state,
-      not held or coalesce(lines[k].lapses_at <= at, false), lines[k].amount, closings[k].settled_amount, tallies[place].settled + tallies[place].spent,
+      not held or lapsed, lines[k].amount, closings[k].settled_amount, tallies[place].settled + tallies[place].spent,
       tallies[place].reserved - tallies[place].freed - coalesce(tallies[place].lapsed, 0), tallies[place].limit_amount)::preauth._closed;
   end loop;
   perform preauth._move(closed, tallies);

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.money import tokens
 from tests.support.session import Figures
+from tests.support.waits import until
 
 ROUNDS = 12
 
@@ -179,3 +180,46 @@ async def test_what_lapsed_of_a_hold_is_given_back_while_someone_keeps_the_rest(
         assert reply["lines"][0]["available"] == 100
     assert await ledger.figures("org") == Figures(0, 1300, 3700)
     assert await ledger.figures("ann") == Figures(0, 900, 100)
+
+
+async def waiting_for_its_window(ledger, clock, call):
+    """What a call answers that had to wait for ann's window for a minute."""
+    holding, calling = await ledger.sessions(2)
+    block = holding.connection.transaction()
+    await block.start()
+    await holding.connection.execute(
+        "select from preauth.budget_window where account_id = 'ann' for update"
+    )
+    answer = asyncio.create_task(call(calling))
+    await until(lambda: waits(ledger, calling), "the call waits for the window")
+    clock.advance(minutes=1)
+    await block.rollback()
+    return await answer
+
+
+async def waits(ledger, session) -> bool:
+    blocked = "select 1 from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'"
+    return await ledger.connection.fetchval(blocked, session.pid) is not None
+
+
+@pytest.mark.parametrize(
+    ("call", "left"),
+    [(lambda s: s.settle("r1", tokens(150)), 850), (lambda s: s.release("r1"), 1000)],
+    ids=["settle", "release"],
+)
+async def test_who_waited_for_a_window_goes_by_what_has_lapsed_meanwhile(ledger, clock, call, left):
+    """Those before it in the queue may have said that it is back."""
+    await ledger.grant("ann", on_expiry="release")
+    await ledger.reserve("r1", "ann", tokens(400), ttl_seconds=600)
+    await ledger.reserve("lease", "ann", tokens(300), ttl_seconds=30)
+    answer = await waiting_for_its_window(ledger, clock, call)
+    assert answer["lines"][0]["available"] == left
+    assert await ledger.figures("ann") == Figures(1000 - left, 0, left)
+
+
+async def test_a_settlement_whose_own_lease_lapses_while_it_waits_is_late(ledger, clock):
+    await ledger.grant("ann", on_expiry="release")
+    await ledger.reserve("r1", "ann", tokens(400), ttl_seconds=30)
+    answer = await waiting_for_its_window(ledger, clock, lambda s: s.settle("r1", tokens(150)))
+    assert (answer["late"], answer["lines"][0]["available"]) == (True, 850)
+    assert await ledger.figures("ann") == Figures(150, 0, 850)
