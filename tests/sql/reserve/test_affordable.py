@@ -1,8 +1,10 @@
 """A denial says the largest output bound that would fit now."""
 
+import pytest
+
 from tests.support.checks import assert_denied
 from tests.support.money import CENT, usd
-from tests.support.prices import ask, publish, rates
+from tests.support.prices import CHAT, ask, publish, rate, rates
 
 BOUNDS = {"input_tokens": 1000, "output_tokens": 500}
 
@@ -17,6 +19,21 @@ async def test_it_is_the_largest_output_that_fits_to_the_token(ledger, clock, ri
     one_more = await ask(ledger, "r2", "ann", {**bounds, "output_tokens": 5134})
     assert one_more["decision"] == "denied"
     fits = await ask(ledger, "r3", "ann", {**bounds, "output_tokens": 5133})
+    assert fits["decision"] == "authorized"
+
+
+@pytest.mark.parametrize("requests", [{}, {"requests": 0}, {"requests": 2}])
+async def test_the_request_that_every_call_is_is_paid_before_any_output(ledger, clock, requests):
+    await ledger.grant("ann", 10_000_000, unit="usd_nano")
+    await publish(ledger, rates={**CHAT, "requests": rate("2", 1000)})
+    bounds = {"input_tokens": 0, "output_tokens": 5000, **requests}
+    denied = await ask(ledger, "r1", "ann", bounds)
+    # a request is $0.002, a token of output 15,000 nano-dollars
+    most = (10_000_000 - max(requests.get("requests", 1), 1) * 2_000_000) // 15_000
+    assert denied["affordable"] == {"output_tokens": most}
+    one_more = await ask(ledger, "r2", "ann", {**bounds, "output_tokens": most + 1})
+    assert one_more["decision"] == "denied"
+    fits = await ask(ledger, "r3", "ann", {**bounds, "output_tokens": most})
     assert fits["decision"] == "authorized"
 
 
