@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.checks import assert_denied
+from tests.support.checks import assert_denied, assert_problem
 from tests.support.money import DOLLAR, usd
 from tests.support.prices import ask, publish, rates
 
@@ -47,6 +47,20 @@ async def test_denied_only_if_none_fits_with_what_the_request_itself_lacked(ledg
     await ledger.grant("ann", 8_999_999, unit="usd_nano")
     reply = await ask(ledger, "r1", "ann", BOUNDS, model="big", alternatives=list(ALTERNATIVES))
     assert_denied(reply, "exceeds_limit", required=105_000_000, affordable=None)
+
+
+async def test_an_option_that_cannot_be_priced_is_refused_when_its_turn_comes_not_passed_over(
+    ledger, clock, models
+):
+    await ledger.grant("ann", 10_500_000, unit="usd_nano")
+    small = {"model": "small", "max_usage": BOUNDS}
+    for model, alternatives in (("big", [{"model": "other"}, small]), ("other", [small])):
+        reply = await ask(ledger, "r1", "ann", BOUNDS, model=model, alternatives=alternatives)
+        assert_problem(reply, 422, "price_missing")
+        assert reply["model"] == "other"
+    assert (await ledger.count("reservation"), (await ledger.window("ann"))["reserved"]) == (0, 0)
+    reply = await ask(ledger, "r1", "ann", BOUNDS, model="big", alternatives=[small, {"model": "other"}])  # fmt: skip
+    assert reply["chosen_alternative"] == 0
 
 
 async def test_amounts_can_be_the_alternative_of_max_usage_and_the_other_way_round(
