@@ -191,9 +191,12 @@ def forget(account_id: str, reason: str) -> None:
 @main.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def validate(file: Path) -> None:
-    """Check a YAML file of plans, accounts and budgets. It needs no database."""
+    """Check a YAML file of plans, accounts, budgets and prices. It needs no database."""
     declared, _ = _checked(file)
-    click.echo(f"{file}: {len(declared.plans)} plans, {len(declared.accounts)} accounts, no faults")
+    found = f"{len(declared.plans)} plans, {len(declared.accounts)} accounts"
+    if declared.price_tables:
+        found += f", {len(declared.price_tables)} price tables"
+    click.echo(f"{file}: {found}, no faults")
 
 
 @main.command()

@@ -19,8 +19,8 @@ from service.api.rates import Rates, Tier
 from service.api.values import ID_PATTERN, MAX_AMOUNT, Body, Id, Text, Unit
 
 
-class PriceTableBody(Body):
-    """The rates of one model, from an instant on. Published, it never changes."""
+class PriceTableFields(Body):
+    """What is said of a price table."""
 
     model: Id
     """The exact name, such as openai/gpt-5-mini."""
@@ -38,7 +38,6 @@ class PriceTableBody(Body):
     source: Text | None = None
     aliases: Annotated[list[Id], Field(min_length=1, max_length=64)] | None = None
     """Other names of the model; they follow its later tables."""
-    reason: Text | None = None
 
     @field_validator("tiers")
     @classmethod
@@ -46,6 +45,12 @@ class PriceTableBody(Body):
         if "rates" in info.data and (value is None) == (info.data["rates"] is None):
             raise PydanticCustomError("presence", "must be there where there are no rates")
         return value
+
+
+class PriceTableBody(PriceTableFields):
+    """The rates of one model, from an instant on. Published, it never changes."""
+
+    reason: Text | None = None
 
 
 _RATES: dict[str, Any] = {

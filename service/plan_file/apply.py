@@ -1,45 +1,19 @@
 """What a file would change in the ledger, and changing it: one call, one transaction each."""
 
-import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from service.plan_file.change import ABSENT, Change, Difference, Json, is_problem, joined, refused
 from service.plan_file.document import Declared, DeclaredBudget
-from service.plan_file.faults import FileFault, PlanFileError
+from service.plan_file.faults import PlanFileError
+from service.plan_file.prices import price_changes
 from service.plan_file.reader import Path, Source
 from service.store import Connection, answer_of
 
 __all__ = ["Change", "apply_changes", "changes_of"]
 
 ACTOR = "preauth apply"
-
-Json = dict[str, Any]
-Difference = tuple[str, Any, Any]
-"""A path, what is there (None: nothing), what shall be there (None: nothing)."""
-
-ABSENT: Any = object()
 NOW: Json = {"apply": "now"}
-
-
-@dataclass(frozen=True)
-class Change:
-    """One call that is due, what it is about, and what it changes."""
-
-    at: Path
-    differences: tuple[Difference, ...]
-    function: str
-    arguments: Json
-
-    def lines(self) -> Iterator[str]:
-        """The difference, a line each: ``+`` new, ``-`` gone, ``~`` other."""
-        for path, before, after in self.differences:
-            if before is ABSENT:
-                yield f"+ {path}: {json.dumps(after)}"
-            elif after is ABSENT:
-                yield f"- {path}: {json.dumps(before)}"
-            else:
-                yield f"~ {path}: {json.dumps(before)} -> {json.dumps(after)}"
 
 
 class _Planner:
@@ -60,6 +34,8 @@ class _Planner:
         self._why: Json = {} if reason is None else {"reason": reason}
 
     def changes(self) -> Iterator[Change]:
+        tables = self._declared.price_tables
+        yield from price_changes(self._connection, tables, self._source, self._why)
         for plan_id in self._declared.plans:
             yield from self._plan(plan_id)
         for account_id in _parents_first(self._declared):
@@ -71,12 +47,12 @@ class _Planner:
         has = {b["name"]: b for b in before["budgets"]} if before else {}
         plan = self._declared.plans[plan_id]
         wanted = self._budgets(plan.budgets, (*at, "budgets"))
-        found = [*_of_budgets(_joined(at), has, wanted)]
+        found = [*_of_budgets(joined(at), has, wanted)]
         unpriced = was = before["unpriced"] if before else "refuse"
         if "unpriced" in plan.model_fields_set:
             unpriced = plan.unpriced or "refuse"
         if unpriced != was:
-            found.append((f"{_joined(at)}.unpriced", was, unpriced))
+            found.append((f"{joined(at)}.unpriced", was, unpriced))
         if found:
             said = {"budgets": list(wanted.values()), "unpriced": unpriced}
             body = {**said, **self._when, **self._why}
@@ -109,7 +85,7 @@ class _Planner:
     def _fields(
         self, at: Path, account_id: str, before: Json | None, changed: Json
     ) -> Iterator[Change]:
-        path = _joined(at)
+        path = joined(at)
         there = before or {}
         found = tuple(_of_field(path, k, there, v) for k, v in changed.items())
         new = () if before else ((path, ABSENT, "new"),)
@@ -121,7 +97,7 @@ class _Planner:
 
         What is to be later is what counts for a change later; now, what is to be later counts too.
         """
-        path = _joined(at)
+        path = joined(at)
         later = before.get("next_plan_id", before["plan_id"])
         found: list[Difference] = []
         if plan_id != (before["plan_id"] if self._when == NOW else later):
@@ -141,7 +117,7 @@ class _Planner:
         for name in [*wanted, *(name for name in has if name not in wanted)]:
             before = {name: has[name]} if name in has else {}
             after = {name: wanted[name]} if name in wanted else {}
-            found = tuple(_of_budgets(_joined(at), before, after))
+            found = tuple(_of_budgets(joined(at), before, after))
             named = {"account_id": account_id, "name": name}
             if found and after:
                 body = {**after[name], **self._when, **self._why}
@@ -157,14 +133,14 @@ class _Planner:
         for place, budget in enumerate(budgets):
             body = budget.model_dump(mode="json", exclude_unset=True, exclude={"zero_is_meant"})
             answer = answer_of(self._connection, "preview_budget", body=body)
-            if _is_problem(answer):
-                raise PlanFileError(_refused(answer, (*at, place), self._source))
+            if is_problem(answer):
+                raise PlanFileError(refused(answer, (*at, place), self._source))
             found[budget.name] = answer
         return found
 
     def _read(self, function: str, **arguments: str) -> Json | None:
         answer: Json = answer_of(self._connection, function, **arguments)
-        return None if _is_problem(answer) else answer
+        return None if is_problem(answer) else answer
 
 
 def changes_of(
@@ -192,8 +168,8 @@ def apply_changes(
     """
     for change in changes:
         answer = answer_of(connection, change.function, **change.arguments, actor=ACTOR)
-        if _is_problem(answer):
-            raise PlanFileError(_refused(answer, change.at, source))
+        if is_problem(answer):
+            raise PlanFileError(refused(answer, change.at, source))
         yield change
 
 
@@ -231,22 +207,3 @@ def _parents_first(declared: Declared) -> list[str]:
     for account_id in declared.accounts:
         add(account_id)
     return list(order)
-
-
-def _joined(at: Path) -> str:
-    return ".".join(map(str, at))
-
-
-def _is_problem(answer: Any) -> bool:
-    return isinstance(answer, dict) and "type" in answer and "title" in answer
-
-
-def _refused(problem: Json, at: Path, source: Source) -> Iterator[FileFault]:
-    if "field" in problem:
-        named = () if at[-1:] == (problem["field"],) else (problem["field"],)
-        yield source.fault((*at, *named), problem["detail"])
-        return
-    errors = problem.get("errors") or [{"path": "", "message": problem["detail"]}]
-    for error in errors:
-        inner = tuple(int(s) if s.isdecimal() else s for s in error["path"].split(".") if s)
-        yield source.fault((*at, *inner), error["message"])

@@ -1,16 +1,19 @@
 """Every check of a file that needs no database."""
 
 import difflib
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from zoneinfo import available_timezones
 
 from pydantic import ValidationError
 
+from service.api.price_tables import PriceTableFields
 from service.api.strict import message_of, steps
 from service.plan_file.document import Declared, DeclaredAccount, DeclaredBudget
 from service.plan_file.faults import FileFault, PlanFileError
 from service.plan_file.reader import Path, Source, read
+from service.pricing.tables import with_variant
 
 __all__ = ["check"]
 
@@ -46,6 +49,7 @@ def _shaped(source: Source) -> Declared:
 
 
 def _faults(declared: Declared, source: Source) -> Iterator[FileFault]:
+    yield from _of_prices(declared.price_tables, source)
     for plan_id, plan in declared.plans.items():
         yield from _of_budgets(plan.budgets, ("plans", plan_id, "budgets"), source)
     for account_id, account in declared.accounts.items():
@@ -53,6 +57,22 @@ def _faults(declared: Declared, source: Source) -> Iterator[FileFault]:
         yield from _of_account(account, at, source)
         yield from _of_budgets(account.budgets or [], (*at, "budgets"), source)
     yield from _of_tree(declared, source)
+
+
+def _of_prices(tables: list[PriceTableFields], source: Source) -> Iterator[FileFault]:
+    """Tables of one name supersede each other, so each has to say from when on it does."""
+    times = Counter(_priced(table) for table in tables)
+    for place, table in enumerate(tables):
+        if times[_priced(table)] > 1 and table.effective_from is None:
+            name = with_variant(table.model, table.variant)
+            yield source.fault(
+                ("price_tables", place),
+                f"there is another table of {name}: each needs effective_from then",
+            )
+
+
+def _priced(table: PriceTableFields) -> tuple[str, str]:
+    return with_variant(table.model, table.variant), table.unit or "usd_nano"
 
 
 def _of_budgets(budgets: list[DeclaredBudget], at: Path, source: Source) -> Iterator[FileFault]:

@@ -1,4 +1,7 @@
-"""What a file may say: the bodies of ``PUT /plans`` and ``PUT /accounts``, by their ids."""
+"""What a file may say: the bodies of ``PUT /plans`` and ``PUT /accounts``, by their ids.
+
+And those of ``POST /price-tables``.
+"""
 
 from typing import Any, Literal
 
@@ -7,6 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from service.api.accounts import AccountFields
 from service.api.budgets import Budget
+from service.api.price_tables import PriceTableFields
 from service.api.values import Body, Id
 
 __all__ = ["Declared", "DeclaredAccount", "DeclaredBudget", "DeclaredPlan"]
@@ -43,5 +47,6 @@ class DeclaredAccount(AccountFields):
 class Declared(Body):
     """A whole file."""
 
+    price_tables: list[PriceTableFields] = Field(default_factory=list)
     plans: dict[Id, DeclaredPlan] = Field(default_factory=dict)
     accounts: dict[Id, DeclaredAccount] = Field(default_factory=dict)
