@@ -194,6 +194,8 @@ def test_a_variant_without_every_tier_is_skipped(one):
         ('"off_peak_pricing": {"input_cost_per_token": 1e-9}', "its price depends on the time of day"),
         ('"input_cost_per_token_cache_hit": 1e-9, "cache_read_input_token_cost": 2e-9',
          "it has two prices for cached_input_tokens"),
+        ('"input_cost_per_audio_token_above_128k_tokens": 9e-7',
+         "it has a price for input_audio_tokens above 128000 tokens alone"),
         ('"cache_read_input_token_cost": "1e-9"', "cache_read_input_token_cost is not a number"),
         ('"cache_read_input_token_cost": true', "cache_read_input_token_cost is not a number"),
         ('"cache_read_input_token_cost": -1e-9', "-1E-9 is not a price"),

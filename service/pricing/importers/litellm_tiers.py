@@ -33,12 +33,18 @@ def add_rate(rates: dict[tuple[str, int], Rate], field: Field) -> None:
 
 
 def tiers_of(rates: Mapping[tuple[str, int], Rate]) -> tuple[Tier, ...]:
-    """A dimension without a rate of its own for a tier keeps its base rate, as in the list."""
-    bases = {name: rate for (name, above), rate in rates.items() if above == 0}
-    starts = sorted({above for name, above in rates if name in bases})
+    """A dimension without a rate of its own for a tier keeps its base rate, as in the list.
+
+    Raises:
+        UnclearPriceError: one has a rate for a tier, and none below it.
+    """
+    bases = {name for name, above in rates if above == 0}
+    for name, above in rates:
+        if name not in bases:
+            raise UnclearPriceError(f"it has a price for {name} above {above} tokens alone")
     return tuple(
-        Tier(above, {name: _rate_above(rates, name, above) for name in bases})
-        for above in (starts or [0])
+        Tier(above, {name: _rate_above(rates, name, above) for name in sorted(bases)})
+        for above in sorted({above for _, above in rates})
     )
 
 
