@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.checks import assert_denied, assert_problem
+from tests.support.clock import NOON
 from tests.support.money import CENT, DOLLAR, MONTH, usd
 from tests.support.prices import CHAT, MODEL, ask, publish, rates, spend, tier
 
@@ -134,8 +135,10 @@ async def test_f10_a_hold_is_settled_by_the_price_it_was_made_at(ledger, clock, 
     await ask(ledger, "r1", "ann", bounds)
     await ask(ledger, "r2", "ann", bounds)
     before = await ledger.settle("r1", usage=bounds)
-    clock.advance(seconds=1)
+    report = await ledger.call("audit_spend", since=clock.now, until=clock.advance(seconds=1))
     await publish(ledger, rates=rates(input_tokens="30", output_tokens="150"))
+    assert [row["amount"] for row in report["items"] if row["unit"] == "usd_nano"] == [10_500_000]
+    assert await ledger.call("audit_spend", since=NOON, until=clock.now) == report
     after = await ledger.settle("r2", usage=bounds)
     assert before["amounts"] == after["amounts"] == {"usd_nano": 10_500_000, "tokens": 1500}
     assert before["cost"] == after["cost"]

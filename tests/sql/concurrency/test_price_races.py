@@ -26,6 +26,7 @@ async def test_a_thousand_prices_and_a_thousand_settlements_at_once(ledger):
         for call in (publication, spending)
     ]
     replies = await ledger.race(calls, connections=12)
+    assert {table["replayed"] for table in replies[::2]} == {False}
     tables = {
         table["price_table_id"]: table["rates"]
         for table in await ledger.call("price_tables", model=MODEL)

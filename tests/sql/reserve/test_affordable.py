@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.checks import assert_denied
 from tests.support.money import CENT, usd
-from tests.support.prices import CHAT, ask, publish, rate, rates
+from tests.support.prices import CHAT, ask, publish, rate, rates, tier
 
 BOUNDS = {"input_tokens": 1000, "output_tokens": 500}
 
@@ -30,6 +30,30 @@ async def test_the_request_that_every_call_is_is_paid_before_any_output(ledger, 
     denied = await ask(ledger, "r1", "ann", bounds)
     # a request is $0.002, a token of output 15,000 nano-dollars
     most = (10_000_000 - max(requests.get("requests", 1), 1) * 2_000_000) // 15_000
+    assert denied["affordable"] == {"output_tokens": most}
+    one_more = await ask(ledger, "r2", "ann", {**bounds, "output_tokens": most + 1})
+    assert one_more["decision"] == "denied"
+    fits = await ask(ledger, "r3", "ann", {**bounds, "output_tokens": most})
+    assert fits["decision"] == "authorized"
+
+
+@pytest.mark.parametrize(
+    ("money", "tokens", "credit", "most"),
+    [(1_011_999, 1000, 9, 45), (2_000_000, 130, 9, 30), (2_000_000, 1000, 4, 16)],
+)
+async def test_it_is_of_the_tier_of_the_input_and_of_the_tightest_of_all_budgets(
+    ledger, clock, money, tokens, credit, most
+):
+    """100 of input cost 100,000, and each output 20,000 with them; a credit is 29 tokens."""
+    await ledger.grant("ann", money, "money", unit="usd_nano")
+    await ledger.grant("ann", tokens, "tokens")
+    await ledger.grant("ann", credit, "credits", unit="credits")
+    cheap, dear = (rates(input_tokens="1", output_tokens=usd) for usd in ("5", "20"))
+    await publish(ledger, tiers=[tier(0, cheap), tier(99, dear)])
+    one = {"amount": 1, "per": 29}
+    await publish(ledger, unit="credits", rates={"input_tokens": one, "output_tokens": one})
+    bounds = {"input_tokens": 100, "output_tokens": 5000}
+    denied = await ask(ledger, "r1", "ann", bounds)
     assert denied["affordable"] == {"output_tokens": most}
     one_more = await ask(ledger, "r2", "ann", {**bounds, "output_tokens": most + 1})
     assert one_more["decision"] == "denied"
