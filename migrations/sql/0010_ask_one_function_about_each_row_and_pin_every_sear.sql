@@ -2129,7 +2129,9 @@ CREATE OR REPLACE FUNCTION preauth._exact(tariff preauth._tariff, counts jsonb, 
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-  select coalesce(sum(coalesce((counts -> d.dimension)::numeric, case when d.dimension = 'requests' then 1 end)
+  select coalesce(sum(
+    case when is_ceiling and d.dimension = 'requests' then greatest((counts -> 'requests')::numeric, 1)
+      else coalesce((counts -> d.dimension)::numeric, case when d.dimension = 'requests' then 1 end) end
     * case when is_ceiling then tariff.bounds[tier][d.place] else tariff.rates[tier][d.place] end), 0)
   from unnest(tariff.dimensions) with ordinality as d (dimension, place)
 $function$;
@@ -8394,6 +8396,8 @@ comment on function preauth._authorization(ask preauth._ask, state text, model t
 comment on function preauth._bound_pair(counts jsonb) is 'The dimensions of bounds that name one of input, one of output and nothing else; null for others.';
 
 comment on function preauth._ended(scope text, zone text, budget preauth.budget, previous preauth.budget_window, at timestamp with time zone, OUT limit_amount bigint, OUT raised bigint, OUT periods bigint, OUT per_period bigint) is 'How a budget''s last window ended, for what rolls over: its limit then and how much of it was raised (null: nothing is carried); how many periods have passed since without a window by an instant, no more than can matter, and what each leaves, in the unit: of two budgets the lower limit.';
+
+comment on function preauth._exact(tariff preauth._tariff, counts jsonb, tier integer, is_ceiling boolean) is 'The cost of counts in a tier times the tariff''s scale: a whole number, not rounded yet. A call is one request, as preauth._price counts it.';
 
 comment on function preauth._is_counted(route preauth._route, wanted bigint[]) is 'Whether any budget of a route counts an option, going by what it asks of each. A bound on open holds is no budget.';
 

@@ -1,8 +1,11 @@
 """What every loop does: batches while they are full, then a pause; it outlives whatever fails."""
 
 import asyncio
+import logging
 import time
 
+import pytest
+import structlog
 from structlog.testing import capture_logs
 
 from service.jobs import loop as loops
@@ -12,6 +15,16 @@ from service.metrics import STORE_UNAVAILABLE
 from tests.support.waits import until
 
 LONG = 3600.0
+
+
+@pytest.fixture(autouse=True)
+def warnings_are_logged():
+    """Whatever level another test has set."""
+    before = structlog.get_config()
+    level = structlog.make_filtering_bound_logger(logging.INFO)
+    structlog.configure(**{**before, "wrapper_class": level})
+    yield
+    structlog.configure(**before)
 
 
 class Scripted(Loop):
