@@ -21,4 +21,4 @@ begin
 end
 $$;
 comment on function preauth._are_plain_options(text, jsonb) is
-  'Whether what an item of a call says beside its key and amounts is certainly known to the call and well-formed. Usage and max_usage have been looked at (preauth._are_plain_counts).';
+  'Whether what an item of a call says beside its key and amounts is certainly known to the call and well-formed. Usage and max_usage have been looked at (preauth._is_plain).';

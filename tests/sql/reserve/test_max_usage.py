@@ -263,6 +263,8 @@ MALFORMED = {
     "empty": {},
     "a list": ["output_tokens"],
     "text": {"output_tokens": "7"},
+    "text beside a count": {"input_tokens": 7, "output_tokens": "7"},
+    "a list of a count": {"output_tokens": [7]},
     "a decimal point": {"output_tokens": 7.0},
     "minus one": {"output_tokens": -1},
     "2 to the 53": {"output_tokens": 2**53},
