@@ -41,10 +41,11 @@ begin
         ruling.verdict := preauth._prior_verdict(ask, route, n = any (known) or ask.twin and preauth._is_decided(n, asks, rulings));
       end if;
       if ruling.verdict is null then
-        amounts := ask.body -> 'amounts';
-        if option_no > 0 or quote_of[n] is not null then
-          amounts := preauth._asked_amounts(ask.body, option_no, quotes, quote_of[n]);
-        end if;
+        amounts := case
+          when quote_of[n] is not null then quotes[quote_of[n] + option_no].amounts
+          when option_no = 0 then ask.body -> 'amounts'
+          else preauth._option_amounts(ask.body, option_no)
+        end;
         wanted := preauth._wanted(route, places, amounts);
         if enforced and (('open_holds' = all (route.units)) is not false or array_position(wanted, null) is not null) then
           ruling := preauth._untold_ruling(ruling, route, wanted, quotes[quote_of[n] + option_no].problems);

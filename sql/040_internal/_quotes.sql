@@ -1,5 +1,6 @@
 -- Before any lock is taken. Most batches name one model and bound its input and output: its table is looked up by itself, and the ceilings are made here, in a few
--- simple expressions. What is different is priced by preauth._option_quote, by one look-up for all models of the batch.
+-- simple expressions. What is different is priced by preauth._option_quote, by one look-up for all models of the batch. Of two objects the one with more members is the
+-- greater: bounds that are less than the least object of three members have two at most, so those of a pair and nothing else, where neither is null.
 create function preauth._quotes(asks preauth._ask[], out quotes preauth._quote[], out quote_of integer[])
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -11,8 +12,12 @@ declare
   at timestamptz;
   tariff preauth._tariff;
   tariffs preauth._tariff[];
-  is_usual boolean;
-  pair text[];
+  input_kind text := 'prompt_tokens';
+  output_kind text := 'completion_tokens';
+  input_rate numeric;
+  output_rate numeric;
+  input numeric;
+  output numeric;
   amount numeric;
   tokens numeric;
 begin
@@ -36,19 +41,27 @@ begin
           end if;
           model := body ->> 'model';
           tariff := case when tariffs is null then preauth._usual_tariff(model, at, true) else preauth._only_tariff(tariffs, model) end;
-          is_usual := tariff.required <@ array['input_tokens', 'output_tokens'];
-          pair := case when is_usual then array['prompt_tokens', 'completion_tokens'] end;
+          input_rate := case when tariff.required <@ array['input_tokens', 'output_tokens'] then (tariff.plain -> input_kind)::numeric end;
+          output_rate := (tariff.plain -> output_kind)::numeric;
         end if;
         counts := body -> 'max_usage';
-        if counts - pair is distinct from '{}' then
-          pair := case when is_usual then preauth._bound_pair(counts) end;
-        end if;
-        amount := div((counts -> pair[1])::numeric * (tariff.plain -> pair[1])::numeric + (counts -> pair[2])::numeric * (tariff.plain -> pair[2])::numeric
-          + tariff.scale - 1, tariff.scale);
-        tokens := (counts -> pair[1])::numeric + (counts -> pair[2])::numeric;
-        if amount is null then
-          amount := preauth._plain_amount(tariff, counts);
-          tokens := preauth._plain_tokens(counts);
+        input := (counts -> input_kind)::numeric;
+        output := (counts -> output_kind)::numeric;
+        tokens := input + output;
+        amount := div(input * input_rate + output * output_rate + tariff.scale - 1, tariff.scale);
+        if amount is null or counts >= '{"": null, "a": null, "b": null}' then
+          input_kind := case when counts ? 'prompt_tokens' then 'prompt_tokens' else 'input_tokens' end;
+          output_kind := case when counts ? 'completion_tokens' then 'completion_tokens' else 'output_tokens' end;
+          input_rate := case when tariff.required <@ array['input_tokens', 'output_tokens'] then (tariff.plain -> input_kind)::numeric end;
+          output_rate := (tariff.plain -> output_kind)::numeric;
+          input := (counts -> input_kind)::numeric;
+          output := (counts -> output_kind)::numeric;
+          tokens := input + output;
+          amount := div(input * input_rate + output * output_rate + tariff.scale - 1, tariff.scale);
+          if amount is null or counts >= '{"": null, "a": null, "b": null}' then
+            amount := preauth._plain_amount(tariff, counts);
+            tokens := preauth._plain_tokens(counts);
+          end if;
         end if;
         if amount <= 9007199254740991 and tokens <= 9007199254740991 then
           quotes := quotes || row(('{"tokens": ' || tokens || ', "usd_nano": ' || amount || '}')::jsonb, array[tariff.price_table_id], '{}')::preauth._quote;
