@@ -1430,38 +1430,6 @@ end
 $$;
 comment on function preauth._are_made(preauth._route[]) is 'Whether every route was found and every window on it is made.';
 
--- 040_internal/_are_plain_bounds.sql
--- No pattern: one that walks through the text costs twice as much. Strict, so that the path looks into no array.
-create function preauth._are_plain_bounds(value jsonb) returns boolean
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  return case when jsonb_typeof(value) = 'object' and value <> '{}' then
-    value - array['prompt_tokens', 'completion_tokens', 'input_tokens', 'output_tokens', 'cached_input_tokens', 'reasoning_tokens',
-      'cache_write_tokens', 'cache_write_1h_tokens', 'web_searches'] = '{}'
-    and not value @? 'strict $.* ? (!(@ >= 0 && @ <= 9007199254740991) || (@ >= 0) is unknown)'
-    and strpos(value::text, '.') = 0
-  else false end;
-end
-$$;
-comment on function preauth._are_plain_bounds(jsonb) is 'Whether a JSON value is well-formed {dimension: count} of the usual dimensions: whole numbers, and not 7.0.';
-
--- 040_internal/_are_plain_counts.sql
-create function preauth._are_plain_counts(call text, item jsonb) returns boolean
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  return case
-    when item ->> 'usage' is null then call <> 'settle' and preauth._are_plain_bounds(item -> 'max_usage')
-    else call <> 'reserve' and item ->> 'max_usage' is null and preauth._are_plain_bounds(item -> 'usage')
-      and not item -> 'usage' ?| array['prompt_tokens', 'completion_tokens']
-  end;
-end
-$$;
-comment on function preauth._are_plain_counts(text, jsonb) is 'Whether the max_usage or usage of an item is certainly well-formed and in place.';
-
 -- 040_internal/_are_plain_options.sql
 create function preauth._are_plain_options(call text, options jsonb) returns boolean
 language plpgsql stable
@@ -1486,7 +1454,7 @@ begin
 end
 $$;
 comment on function preauth._are_plain_options(text, jsonb) is
-  'Whether what an item of a call says beside its key and amounts is certainly known to the call and well-formed. Usage and max_usage have been looked at (preauth._are_plain_counts).';
+  'Whether what an item of a call says beside its key and amounts is certainly known to the call and well-formed. Usage and max_usage have been looked at (preauth._is_plain).';
 
 -- 040_internal/_are_thresholds.sql
 create function preauth._are_thresholds(value jsonb) returns boolean
@@ -1781,20 +1749,6 @@ end
 $$;
 comment on function preauth._begin_change(text[], text[], text[], text) is
   'Locks accounts, the budgets that apply to them or are about to, and their windows, in the one order, for a change; then writes down what time has changed of their plans. plan_ids: plans they may change to; names: of budgets they may get, and window_key of a window of theirs that is to be corrected. The instant from which all is locked.';
-
--- 040_internal/_bound_pair.sql
-create function preauth._bound_pair(counts jsonb) returns text[]
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  pair text[] := array[case when counts ? 'prompt_tokens' then 'prompt_tokens' else 'input_tokens' end,
-    case when counts ? 'completion_tokens' then 'completion_tokens' else 'output_tokens' end];
-begin
-  return case when counts - pair = '{}' then pair end;
-end
-$$;
-comment on function preauth._bound_pair(jsonb) is 'The dimensions of bounds that name one of input, one of output and nothing else; null for others.';
 
 -- 040_internal/_budget_at.sql
 create function preauth._budget_at(w preauth.budget_window, at timestamptz) returns preauth.budget
@@ -2657,10 +2611,11 @@ begin
         ruling.verdict := preauth._prior_verdict(ask, route, n = any (known) or ask.twin and preauth._is_decided(n, asks, rulings));
       end if;
       if ruling.verdict is null then
-        amounts := ask.body -> 'amounts';
-        if option_no > 0 or quote_of[n] is not null then
-          amounts := preauth._asked_amounts(ask.body, option_no, quotes, quote_of[n]);
-        end if;
+        amounts := case
+          when quote_of[n] is not null then quotes[quote_of[n] + option_no].amounts
+          when option_no = 0 then ask.body -> 'amounts'
+          else preauth._option_amounts(ask.body, option_no)
+        end;
         wanted := preauth._wanted(route, places, amounts);
         if enforced and (('open_holds' = all (route.units)) is not false or array_position(wanted, null) is not null) then
           ruling := preauth._untold_ruling(ruling, route, wanted, quotes[quote_of[n] + option_no].problems);
@@ -4059,7 +4014,8 @@ $$;
 comment on function preauth._is_period_in_seconds(jsonb) is 'A whole number of seconds from 1 to 31622400 (366 days).';
 
 -- 040_internal/_is_plain.sql
--- Behind IFs, so that what an item does not have costs it nothing.
+-- Behind IFs, so that what an item does not have costs it nothing. Counts are looked at without a pattern: one that walks through the text costs twice as much.
+-- What is greater than '{}' is an object, and has members. Strict, so that the path looks into no array, and is unknown where any count is no number. 7.0 is not plain.
 create function preauth._is_plain(call text, item jsonb) returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -4069,6 +4025,8 @@ declare
   account_id text := (item -> 'account_id')::text;
   amounts jsonb;
   digits text;
+  counts jsonb;
+  said text;
   rest jsonb;
 begin
   if jsonb_typeof(item) is distinct from 'object' or not coalesce(request_id ~ '^"[A-Za-z0-9_.:@/-]+"$' and length(request_id) <= 130, false) then
@@ -4081,22 +4039,34 @@ begin
   if call in ('reserve', 'charge', 'settle') then
     amounts := item -> 'amounts';
     digits := amounts::text;
-    if item ->> 'amounts' is not null and not coalesce(
+    said := item ->> 'max_usage';
+    if digits <> 'null' and not coalesce(
         digits ~ '^\{"[a-z][a-z0-9_]*": [0-9]+(, "[a-z][a-z0-9_]*": [0-9]+)*\}$'
         and (length(digits) <= 38 or digits !~ '[a-z0-9_]{33}' and digits !~ '(,[^,]*){16}')
         and not amounts @? '$.* ? (@ > 9007199254740991)', false) then
       return false;
     end if;
-    if item ->> 'max_usage' is null and item ->> 'usage' is null then
-      if item ->> 'amounts' is null then
+    if said is null and item ->> 'usage' is null then
+      if (digits <> 'null') is not true then
         return false;
       end if;
-    elsif call = 'settle' or item ?| array['amounts', 'usage'] then
-      if not preauth._are_plain_counts(call, item) then
+    else
+      counts := item -> 'max_usage';
+      if call = 'settle' or item ->> 'usage' is not null then
+        if call = 'reserve' or said is not null or item -> 'usage' ?| array['prompt_tokens', 'completion_tokens'] then
+          return false;
+        end if;
+        counts := item -> 'usage';
+        said := counts::text;
+      end if;
+      if (case when counts > '{}' then
+          counts - array['prompt_tokens', 'completion_tokens', 'input_tokens', 'output_tokens', 'cached_input_tokens', 'reasoning_tokens',
+            'cache_write_tokens', 'cache_write_1h_tokens', 'web_searches'] = '{}'
+          and counts @@ 'strict !($.* < 0 || $.* > 9007199254740991 || $.* == null)'
+          and strpos(said, '.') = 0
+        end) is not true then
         return false;
       end if;
-    elsif not preauth._are_plain_bounds(item -> 'max_usage') then
-      return false;
     end if;
     if call = 'settle' then
       rest := item - array['request_id', 'account_id', 'amounts', 'usage'];
@@ -4125,17 +4095,6 @@ begin
 end
 $$;
 comment on function preauth._is_plain_id(jsonb) is 'Whether a JSON value is a well-formed id: preauth._is_id with its quotes.';
-
--- 040_internal/_is_plain_request.sql
-create function preauth._is_plain_request(body jsonb) returns boolean
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  return not body ?| array['amounts', 'usage', 'alternatives'];
-end
-$$;
-comment on function preauth._is_plain_request(jsonb) is 'Whether a priced request says no more of what it asks for than its max_usage.';
 
 -- 040_internal/_is_priced.sql
 create function preauth._is_priced(body jsonb) returns boolean
@@ -6407,7 +6366,8 @@ comment on function preauth._quote_problem(jsonb, preauth._route, bigint[], text
 
 -- 040_internal/_quotes.sql
 -- Before any lock is taken. Most batches name one model and bound its input and output: its table is looked up by itself, and the ceilings are made here, in a few
--- simple expressions. What is different is priced by preauth._option_quote, by one look-up for all models of the batch.
+-- simple expressions. What is different is priced by preauth._option_quote, by one look-up for all models of the batch. Of two objects the one with more members is the
+-- greater: bounds that are less than the least object of three members have two at most, so those of a pair and nothing else, where neither is null.
 create function preauth._quotes(asks preauth._ask[], out quotes preauth._quote[], out quote_of integer[])
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -6419,8 +6379,12 @@ declare
   at timestamptz;
   tariff preauth._tariff;
   tariffs preauth._tariff[];
-  is_usual boolean;
-  pair text[];
+  input_kind text := 'prompt_tokens';
+  output_kind text := 'completion_tokens';
+  input_rate numeric;
+  output_rate numeric;
+  input numeric;
+  output numeric;
   amount numeric;
   tokens numeric;
 begin
@@ -6444,19 +6408,27 @@ begin
           end if;
           model := body ->> 'model';
           tariff := case when tariffs is null then preauth._usual_tariff(model, at, true) else preauth._only_tariff(tariffs, model) end;
-          is_usual := tariff.required <@ array['input_tokens', 'output_tokens'];
-          pair := case when is_usual then array['prompt_tokens', 'completion_tokens'] end;
+          input_rate := case when tariff.required <@ array['input_tokens', 'output_tokens'] then (tariff.plain -> input_kind)::numeric end;
+          output_rate := (tariff.plain -> output_kind)::numeric;
         end if;
         counts := body -> 'max_usage';
-        if counts - pair is distinct from '{}' then
-          pair := case when is_usual then preauth._bound_pair(counts) end;
-        end if;
-        amount := div((counts -> pair[1])::numeric * (tariff.plain -> pair[1])::numeric + (counts -> pair[2])::numeric * (tariff.plain -> pair[2])::numeric
-          + tariff.scale - 1, tariff.scale);
-        tokens := (counts -> pair[1])::numeric + (counts -> pair[2])::numeric;
-        if amount is null then
-          amount := preauth._plain_amount(tariff, counts);
-          tokens := preauth._plain_tokens(counts);
+        input := (counts -> input_kind)::numeric;
+        output := (counts -> output_kind)::numeric;
+        tokens := input + output;
+        amount := div(input * input_rate + output * output_rate + tariff.scale - 1, tariff.scale);
+        if amount is null or counts >= '{"": null, "a": null, "b": null}' then
+          input_kind := case when counts ? 'prompt_tokens' then 'prompt_tokens' else 'input_tokens' end;
+          output_kind := case when counts ? 'completion_tokens' then 'completion_tokens' else 'output_tokens' end;
+          input_rate := case when tariff.required <@ array['input_tokens', 'output_tokens'] then (tariff.plain -> input_kind)::numeric end;
+          output_rate := (tariff.plain -> output_kind)::numeric;
+          input := (counts -> input_kind)::numeric;
+          output := (counts -> output_kind)::numeric;
+          tokens := input + output;
+          amount := div(input * input_rate + output * output_rate + tariff.scale - 1, tariff.scale);
+          if amount is null or counts >= '{"": null, "a": null, "b": null}' then
+            amount := preauth._plain_amount(tariff, counts);
+            tokens := preauth._plain_tokens(counts);
+          end if;
         end if;
         if amount <= 9007199254740991 and tokens <= 9007199254740991 then
           quotes := quotes || row(('{"tokens": ' || tokens || ', "usd_nano": ' || amount || '}')::jsonb, array[tariff.price_table_id], '{}')::preauth._quote;

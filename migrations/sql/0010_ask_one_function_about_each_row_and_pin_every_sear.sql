@@ -84,11 +84,17 @@ drop function preauth._held_then(request_id text, account_id text, call text, he
 
 drop function preauth._priced_items(asks preauth._ask[], OUT items integer[], OUT models text[]);
 
+drop function preauth._is_plain_request(body jsonb);
+
 drop function preauth._settled_line_text(line preauth._closed, overage bigint);
 
 drop function preauth._fresh_authorization(ask preauth._ask, ruling preauth._ruling, quote preauth._quote, route preauth._route, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, at timestamp with time zone);
 
 drop function preauth._authorization(request_id text, account_id text, state text, model text, option_no integer, lines text, expires_at timestamp with time zone, over_limit boolean, replayed boolean, call text, recorded boolean, dry_run boolean, price_table_id bigint, cost jsonb);
+
+drop function preauth._are_plain_counts(call text, item jsonb);
+
+drop function preauth._are_plain_bounds(value jsonb);
 
 drop function preauth._settle_finding(ask preauth._ask, held preauth.reservation, place integer, holdings preauth._holding[], from_line integer, at timestamp with time zone, OUT verdict text, OUT amounts jsonb, OUT missing_unit text, OUT to_line integer);
 
@@ -633,37 +639,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth._are_plain_bounds(value jsonb)
- RETURNS boolean
- LANGUAGE plpgsql
- IMMUTABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-begin
-  return case when jsonb_typeof(value) = 'object' and value <> '{}' then
-    value - array['prompt_tokens', 'completion_tokens', 'input_tokens', 'output_tokens', 'cached_input_tokens', 'reasoning_tokens',
-      'cache_write_tokens', 'cache_write_1h_tokens', 'web_searches'] = '{}'
-    and not value @? 'strict $.* ? (!(@ >= 0 && @ <= 9007199254740991) || (@ >= 0) is unknown)'
-    and strpos(value::text, '.') = 0
-  else false end;
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION preauth._are_plain_counts(call text, item jsonb)
- RETURNS boolean
- LANGUAGE plpgsql
- STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-begin
-  return case
-    when item ->> 'usage' is null then call <> 'settle' and preauth._are_plain_bounds(item -> 'max_usage')
-    else call <> 'reserve' and item ->> 'max_usage' is null and preauth._are_plain_bounds(item -> 'usage')
-      and not item -> 'usage' ?| array['prompt_tokens', 'completion_tokens']
-  end;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION preauth._are_plain_options(call text, options jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -962,20 +937,6 @@ begin
     select distinct k.window_id from unnest(account_ids) as a (account_id) cross join lateral preauth._kindred_windows(a.account_id, plan_ids, names, window_key, at) as k));
   perform preauth._write_plan_changes(account_ids, at);
   return at;
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION preauth._bound_pair(counts jsonb)
- RETURNS text[]
- LANGUAGE plpgsql
- IMMUTABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-declare
-  pair text[] := array[case when counts ? 'prompt_tokens' then 'prompt_tokens' else 'input_tokens' end,
-    case when counts ? 'completion_tokens' then 'completion_tokens' else 'output_tokens' end];
-begin
-  return case when counts - pair = '{}' then pair end;
 end
 $function$;
 
@@ -1800,10 +1761,11 @@ begin
         ruling.verdict := preauth._prior_verdict(ask, route, n = any (known) or ask.twin and preauth._is_decided(n, asks, rulings));
       end if;
       if ruling.verdict is null then
-        amounts := ask.body -> 'amounts';
-        if option_no > 0 or quote_of[n] is not null then
-          amounts := preauth._asked_amounts(ask.body, option_no, quotes, quote_of[n]);
-        end if;
+        amounts := case
+          when quote_of[n] is not null then quotes[quote_of[n] + option_no].amounts
+          when option_no = 0 then ask.body -> 'amounts'
+          else preauth._option_amounts(ask.body, option_no)
+        end;
         wanted := preauth._wanted(route, places, amounts);
         if enforced and (('open_holds' = all (route.units)) is not false or array_position(wanted, null) is not null) then
           ruling := preauth._untold_ruling(ruling, route, wanted, quotes[quote_of[n] + option_no].problems);
@@ -3160,6 +3122,8 @@ declare
   account_id text := (item -> 'account_id')::text;
   amounts jsonb;
   digits text;
+  counts jsonb;
+  said text;
   rest jsonb;
 begin
   if jsonb_typeof(item) is distinct from 'object' or not coalesce(request_id ~ '^"[A-Za-z0-9_.:@/-]+"$' and length(request_id) <= 130, false) then
@@ -3172,22 +3136,34 @@ begin
   if call in ('reserve', 'charge', 'settle') then
     amounts := item -> 'amounts';
     digits := amounts::text;
-    if item ->> 'amounts' is not null and not coalesce(
+    said := item ->> 'max_usage';
+    if digits <> 'null' and not coalesce(
         digits ~ '^\{"[a-z][a-z0-9_]*": [0-9]+(, "[a-z][a-z0-9_]*": [0-9]+)*\}$'
         and (length(digits) <= 38 or digits !~ '[a-z0-9_]{33}' and digits !~ '(,[^,]*){16}')
         and not amounts @? '$.* ? (@ > 9007199254740991)', false) then
       return false;
     end if;
-    if item ->> 'max_usage' is null and item ->> 'usage' is null then
-      if item ->> 'amounts' is null then
+    if said is null and item ->> 'usage' is null then
+      if (digits <> 'null') is not true then
         return false;
       end if;
-    elsif call = 'settle' or item ?| array['amounts', 'usage'] then
-      if not preauth._are_plain_counts(call, item) then
+    else
+      counts := item -> 'max_usage';
+      if call = 'settle' or item ->> 'usage' is not null then
+        if call = 'reserve' or said is not null or item -> 'usage' ?| array['prompt_tokens', 'completion_tokens'] then
+          return false;
+        end if;
+        counts := item -> 'usage';
+        said := counts::text;
+      end if;
+      if (case when counts > '{}' then
+          counts - array['prompt_tokens', 'completion_tokens', 'input_tokens', 'output_tokens', 'cached_input_tokens', 'reasoning_tokens',
+            'cache_write_tokens', 'cache_write_1h_tokens', 'web_searches'] = '{}'
+          and counts @@ 'strict !($.* < 0 || $.* > 9007199254740991 || $.* == null)'
+          and strpos(said, '.') = 0
+        end) is not true then
         return false;
       end if;
-    elsif not preauth._are_plain_bounds(item -> 'max_usage') then
-      return false;
     end if;
     if call = 'settle' then
       rest := item - array['request_id', 'account_id', 'amounts', 'usage'];
@@ -3212,17 +3188,6 @@ CREATE OR REPLACE FUNCTION preauth._is_plain_id(value jsonb)
 AS $function$
 begin
   return coalesce(value::text ~ '^"[A-Za-z0-9_.:@/-]+"$' and length(value::text) <= 130, false);
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION preauth._is_plain_request(body jsonb)
- RETURNS boolean
- LANGUAGE plpgsql
- IMMUTABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-begin
-  return not body ?| array['amounts', 'usage', 'alternatives'];
 end
 $function$;
 
@@ -5377,8 +5342,12 @@ declare
   at timestamptz;
   tariff preauth._tariff;
   tariffs preauth._tariff[];
-  is_usual boolean;
-  pair text[];
+  input_kind text := 'prompt_tokens';
+  output_kind text := 'completion_tokens';
+  input_rate numeric;
+  output_rate numeric;
+  input numeric;
+  output numeric;
   amount numeric;
   tokens numeric;
 begin
@@ -5402,19 +5371,27 @@ begin
           end if;
           model := body ->> 'model';
           tariff := case when tariffs is null then preauth._usual_tariff(model, at, true) else preauth._only_tariff(tariffs, model) end;
-          is_usual := tariff.required <@ array['input_tokens', 'output_tokens'];
-          pair := case when is_usual then array['prompt_tokens', 'completion_tokens'] end;
+          input_rate := case when tariff.required <@ array['input_tokens', 'output_tokens'] then (tariff.plain -> input_kind)::numeric end;
+          output_rate := (tariff.plain -> output_kind)::numeric;
         end if;
         counts := body -> 'max_usage';
-        if counts - pair is distinct from '{}' then
-          pair := case when is_usual then preauth._bound_pair(counts) end;
-        end if;
-        amount := div((counts -> pair[1])::numeric * (tariff.plain -> pair[1])::numeric + (counts -> pair[2])::numeric * (tariff.plain -> pair[2])::numeric
-          + tariff.scale - 1, tariff.scale);
-        tokens := (counts -> pair[1])::numeric + (counts -> pair[2])::numeric;
-        if amount is null then
-          amount := preauth._plain_amount(tariff, counts);
-          tokens := preauth._plain_tokens(counts);
+        input := (counts -> input_kind)::numeric;
+        output := (counts -> output_kind)::numeric;
+        tokens := input + output;
+        amount := div(input * input_rate + output * output_rate + tariff.scale - 1, tariff.scale);
+        if amount is null or counts >= '{"": null, "a": null, "b": null}' then
+          input_kind := case when counts ? 'prompt_tokens' then 'prompt_tokens' else 'input_tokens' end;
+          output_kind := case when counts ? 'completion_tokens' then 'completion_tokens' else 'output_tokens' end;
+          input_rate := case when tariff.required <@ array['input_tokens', 'output_tokens'] then (tariff.plain -> input_kind)::numeric end;
+          output_rate := (tariff.plain -> output_kind)::numeric;
+          input := (counts -> input_kind)::numeric;
+          output := (counts -> output_kind)::numeric;
+          tokens := input + output;
+          amount := div(input * input_rate + output * output_rate + tariff.scale - 1, tariff.scale);
+          if amount is null or counts >= '{"": null, "a": null, "b": null}' then
+            amount := preauth._plain_amount(tariff, counts);
+            tokens := preauth._plain_tokens(counts);
+          end if;
         end if;
         if amount <= 9007199254740991 and tokens <= 9007199254740991 then
           quotes := quotes || row(('{"tokens": ' || tokens || ', "usd_nano": ' || amount || '}')::jsonb, array[tariff.price_table_id], '{}')::preauth._quote;
@@ -8375,8 +8352,6 @@ $function$;
 
 revoke all on function preauth._authorization(ask preauth._ask, state text, model text, option_no integer, expires_at timestamp with time zone, replayed boolean, price_table_id bigint, cost jsonb, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, root text, at timestamp with time zone) from public;
 
-revoke all on function preauth._bound_pair(counts jsonb) from public;
-
 revoke all on function preauth._is_counted(route preauth._route, wanted bigint[]) from public;
 
 revoke all on function preauth._is_overage_refused(holding preauth._holding, at timestamp with time zone) from public;
@@ -8387,13 +8362,9 @@ revoke all on function preauth._settle_finding(ask preauth._ask, held preauth.re
 
 revoke all on function preauth._usual_tariff(model text, at timestamp with time zone, may_be_alias boolean) from public;
 
-comment on function preauth._are_plain_bounds(value jsonb) is 'Whether a JSON value is well-formed {dimension: count} of the usual dimensions: whole numbers, and not 7.0.';
-
-comment on function preauth._are_plain_counts(call text, item jsonb) is 'Whether the max_usage or usage of an item is certainly well-formed and in place.';
+comment on function preauth._are_plain_options(call text, options jsonb) is 'Whether what an item of a call says beside its key and amounts is certainly known to the call and well-formed. Usage and max_usage have been looked at (preauth._is_plain).';
 
 comment on function preauth._authorization(ask preauth._ask, state text, model text, option_no integer, expires_at timestamp with time zone, replayed boolean, price_table_id bigint, cost jsonb, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, root text, at timestamp with time zone) is 'The answer to an item that was authorized: just now, with the rate limit headers of the account''s own budget with the smallest share left, or before (replayed), without. Lines of another account''s windows without fill level.';
-
-comment on function preauth._bound_pair(counts jsonb) is 'The dimensions of bounds that name one of input, one of output and nothing else; null for others.';
 
 comment on function preauth._ended(scope text, zone text, budget preauth.budget, previous preauth.budget_window, at timestamp with time zone, OUT limit_amount bigint, OUT raised bigint, OUT periods bigint, OUT per_period bigint) is 'How a budget''s last window ended, for what rolls over: its limit then and how much of it was raised (null: nothing is carried); how many periods have passed since without a window by an instant, no more than can matter, and what each leaves, in the unit: of two budgets the lower limit.';
 
