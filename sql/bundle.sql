@@ -9488,7 +9488,7 @@ comment on function preauth._write_settlements(preauth._ask[], preauth._closed[]
 
 -- 050_api/account.sql
 create function preauth_api.account(account_id text, within text default null) returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 begin
   if not preauth._is_within(account_id, within) then
@@ -9505,7 +9505,7 @@ comment on function preauth_api.account(text, text) is 'An account with its own 
 
 -- 050_api/adjust.sql
 create function preauth_api.adjust(account_id text, body jsonb, actor text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 begin
   return preauth._answered(preauth._correct('adjust', account_id, body, actor));
@@ -9546,7 +9546,7 @@ comment on function preauth_api.apply_due(integer) is
 -- 050_api/archive.sql
 create function preauth_api.archive(before timestamptz, max_count integer default 1000, after text default null) returns table (document text, cursor text)
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
 as $$
 declare
   from_here record := preauth._read_cursor(coalesce(after, '-infinity~~'));
@@ -9575,7 +9575,7 @@ comment on function preauth_api.archive(timestamptz, integer, text) is
 
 -- 050_api/archive_figures.sql
 create function preauth_api.archive_figures() returns table (window_id bigint, settled_amount bigint, line_count bigint)
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 begin
   return query select p.window_id, p.settled_amount, p.line_count from preauth.window_checkpoint as p order by p.window_id;
@@ -9592,7 +9592,7 @@ create function preauth_api.audit_adjustments(
   cursor text default null)
 returns jsonb
 language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
 as $$
 declare
   errors jsonb := preauth._page_errors(max_count, cursor, true);
@@ -9633,7 +9633,7 @@ create function preauth_api.audit_changes(
   cursor text default null)
 returns jsonb
 language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
 as $$
 declare
   errors jsonb := preauth._page_errors(max_count, cursor, true);
@@ -9675,7 +9675,7 @@ create function preauth_api.audit_decisions(
   cursor text default null)
 returns jsonb
 language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
 as $$
 declare
   errors jsonb := preauth._page_errors(max_count, cursor) || preauth._choice_errors('decision', decision, array['authorized', 'denied'])
@@ -9719,7 +9719,7 @@ create function preauth_api.audit_exceptions(
   cursor text default null)
 returns jsonb
 language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
 as $$
 declare
   errors jsonb := preauth._page_errors(max_count, cursor, true) || preauth._choice_errors('kind', kind, array['overage', 'late', 'recorded']);
@@ -9761,7 +9761,7 @@ create function preauth_api.audit_prices(
   cursor text default null)
 returns jsonb
 language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
 as $$
 declare
   errors jsonb := preauth._page_errors(max_count, cursor, true) || preauth._spend_errors(since, until, '{}', null, 'UTC');
@@ -9809,7 +9809,7 @@ create function preauth_api.audit_spend(
   cursor text default null)
 returns jsonb
 language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
 as $$
 declare
   errors jsonb := preauth._page_errors(max_count, cursor, true) || preauth._spend_errors(since, until, by, label, time_zone);
@@ -9863,7 +9863,7 @@ create function preauth_api.audit_stuck(
   cursor text default null)
 returns jsonb
 language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
 as $$
 declare
   errors jsonb := preauth._page_errors(max_count, cursor)
@@ -9899,7 +9899,7 @@ comment on function preauth_api.audit_stuck(text, integer, integer, text) is
 
 -- 050_api/audit_timeline.sql
 create function preauth_api.audit_timeline(request_id text default null, account_id text default null) returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   found record := preauth._asked_about(request_id, account_id);
@@ -9912,7 +9912,7 @@ comment on function preauth_api.audit_timeline(text, text) is
 
 -- 050_api/audit_verify.sql
 create function preauth_api.audit_verify() returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 begin
   return preauth._answered((
@@ -9924,7 +9924,7 @@ comment on function preauth_api.audit_verify() is 'preauth_api.verify() as JSON:
 
 -- 050_api/audit_why_denied.sql
 create function preauth_api.audit_why_denied(request_id text default null, account_id text default null, max_count integer default 100) returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   errors jsonb := preauth._page_errors(max_count, null);
@@ -9946,7 +9946,7 @@ comment on function preauth_api.audit_why_denied(text, text, integer) is
 
 -- 050_api/balance.sql
 create function preauth_api.balance(account_id text, audit boolean default false, within text default null) returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   at timestamptz := preauth._now();
@@ -10039,7 +10039,7 @@ comment on function preauth_api.charge_many(jsonb, text[], text[]) is
 
 -- 050_api/confirm_alerts.sql
 create function preauth_api.confirm_alerts(message_ids bigint[]) returns integer
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   confirmed integer;
@@ -10061,7 +10061,7 @@ comment on function preauth_api.confirm_alerts(bigint[]) is 'Notes that the rece
 
 -- 050_api/create_key.sql
 create function preauth_api.create_key(name text, role text, key_hash bytea, account_id text default null, actor text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   errors jsonb := preauth._key_errors(name, role, key_hash, account_id);
@@ -10089,7 +10089,7 @@ comment on function preauth_api.create_key(text, text, bytea, text, text) is
 
 -- 050_api/delete_budget.sql
 create function preauth_api.delete_budget(account_id text, name text, actor text default null, reason text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   at timestamptz := preauth._begin_change(array[account_id], null);
@@ -10111,7 +10111,7 @@ comment on function preauth_api.delete_budget(text, text, text, text) is
 
 -- 050_api/delete_raise.sql
 create function preauth_api.delete_raise(account_id text, name text, actor text default null, reason text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   at timestamptz := preauth._begin_change(array[account_id], null, array[name]);
@@ -10184,7 +10184,7 @@ comment on function preauth_api.extend_many(jsonb, text[], text[]) is
 
 -- 050_api/forget.sql
 create function preauth_api.forget(account_id text, reason text default null, actor text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   pseudonym text := 'forgotten:' || replace(gen_random_uuid()::text, '-', '');
@@ -10214,7 +10214,7 @@ comment on function preauth_api.forget(text, text, text) is
 
 -- 050_api/key_by_hash.sql
 create function preauth_api.key_by_hash(key_hash bytea) returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 begin
   return (
@@ -10227,7 +10227,7 @@ comment on function preauth_api.key_by_hash(bytea) is 'The working key with this
 
 -- 050_api/keys.sql
 create function preauth_api.keys() returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 begin
   return (select coalesce(jsonb_agg(preauth._key_json(k) order by k.created_at, k.key_id), '[]') from preauth.api_key as k);
@@ -10237,7 +10237,7 @@ comment on function preauth_api.keys() is 'All keys, oldest first, revoked ones 
 
 -- 050_api/my_balance.sql
 create function preauth_api.my_balance() returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   account_id text := preauth._claimed_account();
@@ -10254,7 +10254,7 @@ comment on function preauth_api.my_balance() is
 -- 050_api/my_reservations.sql
 create function preauth_api.my_reservations(max_count integer default 50, cursor text default null) returns jsonb
 language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
 as $$
 declare
   claimed text := preauth._claimed_account();
@@ -10286,7 +10286,7 @@ comment on function preauth_api.my_reservations(integer, text) is
 
 -- 050_api/plan.sql
 create function preauth_api.plan(plan_id text) returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 begin
   return preauth._answered(coalesce(preauth._plan_json(plan_id), preauth._problem('plan_unknown', format('There is no plan %s.', plan_id))));
@@ -10296,7 +10296,7 @@ comment on function preauth_api.plan(text) is 'A plan with its live budgets.';
 
 -- 050_api/preview_budget.sql
 create function preauth_api.preview_budget(body jsonb) returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   errors jsonb := preauth._budget_errors('', body);
@@ -10311,7 +10311,7 @@ comment on function preauth_api.preview_budget(jsonb) is 'A budget as it would b
 
 -- 050_api/price_table.sql
 create function preauth_api.price_table(price_table_id bigint) returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 begin
   return preauth._answered(coalesce(
@@ -10323,7 +10323,7 @@ comment on function preauth_api.price_table(bigint) is 'One price table.';
 
 -- 050_api/price_tables.sql
 create function preauth_api.price_tables(model text default null, at timestamptz default null) returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 begin
   return preauth._answered((
@@ -10340,7 +10340,7 @@ comment on function preauth_api.price_tables(text, timestamptz) is
 
 -- 050_api/publish_price_table.sql
 create function preauth_api.publish_price_table(body jsonb default null, actor text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   errors jsonb := preauth._price_table_errors(body);
@@ -10380,7 +10380,7 @@ comment on function preauth_api.publish_price_table(jsonb, text) is
 
 -- 050_api/put_account.sql
 create function preauth_api.put_account(account_id text, body jsonb, actor text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   errors jsonb := preauth._account_errors(account_id, body);
@@ -10425,7 +10425,7 @@ comment on function preauth_api.put_account(text, jsonb, text) is
 
 -- 050_api/put_budget.sql
 create function preauth_api.put_budget(account_id text, name text, body jsonb, actor text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   budget jsonb := case when jsonb_typeof(body) = 'object' then body - array['apply', 'reason'] || jsonb_build_object('name', put_budget.name) end;
@@ -10456,7 +10456,7 @@ comment on function preauth_api.put_budget(text, text, jsonb, text) is
 
 -- 050_api/put_plan.sql
 create function preauth_api.put_plan(plan_id text, body jsonb, actor text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   errors jsonb := preauth._plan_errors(plan_id, body);
@@ -10502,7 +10502,7 @@ comment on function preauth_api.put_plan(text, jsonb, text) is
 
 -- 050_api/put_raise.sql
 create function preauth_api.put_raise(account_id text, name text, body jsonb, actor text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   errors jsonb := preauth._raise_errors(body, preauth._now());
@@ -10567,7 +10567,7 @@ comment on function preauth_api.release_many(jsonb, text[], text[]) is
 create function preauth_api.rerate(
   wrong_table bigint default null, right_table bigint default null, since timestamptz default null, until timestamptz default null,
   confirm boolean default false, reason text default null, actor text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   errors jsonb := preauth._rerate_errors(wrong_table, right_table, since, until, reason);
@@ -10606,7 +10606,7 @@ comment on function preauth_api.rerate(bigint, bigint, timestamptz, timestamptz,
 
 -- 050_api/reservation.sql
 create function preauth_api.reservation(request_id text, account_id text default null, within text default null) returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   asks preauth._ask[] := array[row(1, 'reservation', request_id, account_id, '{}', null, within, false, false, null)::preauth._ask];
@@ -10665,7 +10665,7 @@ comment on function preauth_api.reserve_many(jsonb, text[], text[]) is
 
 -- 050_api/reset.sql
 create function preauth_api.reset(account_id text, body jsonb, actor text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 begin
   return preauth._answered(preauth._correct('reset', account_id, body, actor));
@@ -10709,7 +10709,7 @@ comment on function preauth_api.resolve_many(jsonb, text[], text[]) is
 
 -- 050_api/revision.sql
 create function preauth_api.revision() returns text
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 begin
   return (select v.version_num from preauth.alembic_version as v);
@@ -10719,7 +10719,7 @@ comment on function preauth_api.revision() is 'The revision of the schema, for a
 
 -- 050_api/revoke_key.sql
 create function preauth_api.revoke_key(key_id text, actor text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   before preauth.api_key;
@@ -10771,7 +10771,7 @@ comment on function preauth_api.settle_many(jsonb, text[], text[]) is
 
 -- 050_api/switch_plan.sql
 create function preauth_api.switch_plan(account_id text, body jsonb, actor text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   errors jsonb := preauth._switch_errors(body, preauth._now());
@@ -10814,7 +10814,7 @@ comment on function preauth_api.switch_plan(text, jsonb, text) is
 -- 050_api/take_alerts.sql
 create function preauth_api.take_alerts(max_count integer default 20, retry_seconds integer default 15)
 returns table (message_id bigint, topic text, body jsonb, created_at timestamptz, attempts integer)
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -10843,7 +10843,7 @@ comment on function preauth_api.take_alerts(integer, integer) is
 
 -- 050_api/verify.sql
 create function preauth_api.verify() returns table (check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 begin
   return query

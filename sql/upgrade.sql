@@ -24939,6 +24939,1099 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth_api.account(account_id text, within text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+begin
+  if not preauth._is_within(account_id, within) then
+    return preauth._answered(preauth._problem('forbidden', 'This key is bound to a subtree of accounts that this one is not in.'));
+  end if;
+  return preauth._answered(coalesce(
+    preauth._account_json(account_id) || jsonb_build_object('budgets', (
+      select coalesce(jsonb_agg(preauth._budget_json(b) order by b.name), '[]')
+      from preauth.budget as b where b.owner = 'account:' || account.account_id and b.retired_at is null and b.unit <> 'open_holds')),
+    preauth._problem('account_unknown', format('Account %s is not known.', account_id))));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.adjust(account_id text, body jsonb, actor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+begin
+  return preauth._answered(preauth._correct('adjust', account_id, body, actor));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.archive(before timestamp with time zone, max_count integer DEFAULT 1000, after text DEFAULT NULL::text)
+ RETURNS TABLE(document text, cursor text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  from_here record := preauth._read_cursor(coalesce(after, '-infinity~~'));
+  chosen preauth.reservation[];
+  at timestamptz := preauth._now();
+  idle bigint[] := array(select distinct s.window_id from preauth.window_slice as s where s.ages_at <= at limit 1000);
+begin
+  if before is null or before > at or max_count not between 1 and 10000 or from_here.at is null then
+    perform preauth._raise('PA001', 'before must be in the past, max_count from 1 to 10000, after a cursor');
+  end if;
+  -- windows that nobody has used since: what they no longer count may go. What follows waits for nobody
+  perform from preauth._lock_windows(idle);
+  perform preauth._age(idle, at);
+  chosen := array(
+    select r from preauth.reservation as r
+    where r.created_at >= from_here.at and (r.created_at, r.request_id, r.account_id) > (from_here.at, from_here.first_key, from_here.second_key)
+      and r.created_at < before and r.state in ('settled', 'denied') and r.archived_at is null and preauth._may_archive(r, before)
+    order by r.created_at, r.request_id, r.account_id
+    limit max_count
+    for no key update skip locked);
+  return query select d.document, d.cursor from preauth._archive(chosen, before, at) as d order by d.place;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.archive_figures()
+ RETURNS TABLE(window_id bigint, settled_amount bigint, line_count bigint)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+begin
+  return query select p.window_id, p.settled_amount, p.line_count from preauth.window_checkpoint as p order by p.window_id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_adjustments(account_id text DEFAULT NULL::text, since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, max_count integer DEFAULT 100, cursor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor, true);
+  before record;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select * into before from preauth._read_cursor(cursor);
+  return preauth._answered(preauth._page(
+    array_agg(preauth._adjustment_json(e) order by e.occurred_at desc, e.event_id desc),
+    array_agg(preauth._cursor(e.occurred_at, e.event_id::text, '') order by e.occurred_at desc, e.event_id desc), max_count))
+  from (
+    select u.*
+    from preauth.usage_event as u
+    where (u.kind not in ('settlement', 'charge') or u.overage is not null)
+      and u.window_id is not null
+      and (audit_adjustments.account_id is null or u.account_id = audit_adjustments.account_id)
+      and (since is null or u.occurred_at >= since)
+      and (until is null or u.occurred_at < until)
+      and u.occurred_at <= before.at
+      and (u.occurred_at, u.event_id) < (before.at, coalesce(nullif(before.first_key, '')::bigint, 0))
+    order by u.occurred_at desc, u.event_id desc
+    limit max_count + 1
+  ) as e;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_changes(subject text DEFAULT NULL::text, subject_id text DEFAULT NULL::text, since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, max_count integer DEFAULT 100, cursor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor, true);
+  ceiling bigint;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select coalesce(nullif(c.first_key, '')::bigint, 9223372036854775807) into ceiling from preauth._read_cursor(cursor) as c;
+  return preauth._answered(preauth._page(
+    array_agg(preauth._change_json(c) order by c.change_id desc),
+    array_agg(preauth._cursor(c.changed_at, c.change_id::text, '') order by c.change_id desc), max_count))
+  from (
+    select x.*
+    from preauth.change_log as x
+    where (audit_changes.subject is null or x.subject = audit_changes.subject)
+      and (audit_changes.subject_id is null or x.subject_id = audit_changes.subject_id)
+      and (since is null or x.changed_at >= since)
+      and (until is null or x.changed_at < until)
+      and x.change_id < ceiling
+    order by x.change_id desc
+    limit max_count + 1
+  ) as c;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_decisions(account_id text DEFAULT NULL::text, request_id text DEFAULT NULL::text, since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, decision text DEFAULT NULL::text, reason text DEFAULT NULL::text, model text DEFAULT NULL::text, max_count integer DEFAULT 100, cursor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor) || preauth._choice_errors('decision', decision, array['authorized', 'denied'])
+    || case when not preauth._is_denial(reason) then preauth._error('reason', 'is no reason of a denial') else '[]' end;
+  before record;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select * into before from preauth._read_cursor(cursor);
+  return preauth._answered(preauth._page(
+    array_agg(preauth._decision_json(r, preauth._now()) || jsonb_build_object('actor', r.actor) order by r.created_at desc, r.request_id desc, r.account_id desc),
+    array_agg(preauth._cursor(r.created_at, r.request_id, r.account_id) order by r.created_at desc, r.request_id desc, r.account_id desc), max_count))
+  from (
+    select x.*
+    from preauth.reservation as x
+    where (audit_decisions.account_id is null or x.account_id collate "C" = audit_decisions.account_id)
+      and (audit_decisions.request_id is null or x.request_id = audit_decisions.request_id)
+      and (since is null or x.created_at >= since)
+      and (until is null or x.created_at < until)
+      and (decision is null or (x.denial is null) = (decision = 'authorized'))
+      and (reason is null or x.denial ->> 'reason' = reason)
+      and (audit_decisions.model is null or coalesce(x.model, x.body ->> 'model') = audit_decisions.model)
+      and x.created_at <= before.at
+      and (x.created_at, x.request_id, x.account_id) < (before.at, before.first_key, before.second_key)
+    order by x.created_at desc, x.request_id desc, x.account_id desc
+    limit max_count + 1
+  ) as r;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_exceptions(account_id text DEFAULT NULL::text, kind text DEFAULT NULL::text, since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, max_count integer DEFAULT 100, cursor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor, true) || preauth._choice_errors('kind', kind, array['overage', 'late', 'recorded']);
+  before record;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select * into before from preauth._read_cursor(cursor);
+  return preauth._answered(preauth._page(
+    array_agg(preauth._exception_json(e) order by e.occurred_at desc, e.event_id desc),
+    array_agg(preauth._cursor(e.occurred_at, e.event_id::text, '') order by e.occurred_at desc, e.event_id desc), max_count))
+  from (
+    select u.*
+    from preauth.usage_event as u
+    where (u.kind not in ('settlement', 'charge') or u.overage is not null)
+      and (u.overage is not null or u.kind in ('late_charge', 'recorded_exception'))
+      and (audit_exceptions.account_id is null or u.account_id = audit_exceptions.account_id)
+      and (audit_exceptions.kind is null or case audit_exceptions.kind
+        when 'overage' then u.overage is not null when 'late' then u.kind = 'late_charge' else u.kind = 'recorded_exception' end)
+      and (since is null or u.occurred_at >= since)
+      and (until is null or u.occurred_at < until)
+      and u.occurred_at <= before.at
+      and (u.occurred_at, u.event_id) < (before.at, coalesce(nullif(before.first_key, '')::bigint, 0))
+    order by u.occurred_at desc, u.event_id desc
+    limit max_count + 1
+  ) as e;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_prices(since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, account_id text DEFAULT NULL::text, max_count integer DEFAULT 100, cursor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor, true) || preauth._spend_errors(since, until, '{}', null, 'UTC');
+  at timestamptz := preauth._now();
+  skipped bigint;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select coalesce(nullif(c.first_key, '')::bigint, 0) into skipped from preauth._read_cursor(cursor) as c;
+  return preauth._answered(preauth._page(array_agg(s.item order by s.place), array_agg(preauth._cursor(at, s.place::text, '') order by s.place), max_count))
+  from (
+    select row_number() over (order by p.price_table_id) as place,
+      jsonb_build_object('price_table_id', p.price_table_id, 'name', p.name, 'unit', p.unit, 'effective_from', preauth._time(p.effective_from), 'source', p.source,
+        'reservations', u.reservations, 'settled', u.settled, 'first_used_at', preauth._time(u.first_used_at), 'last_used_at', preauth._time(u.last_used_at)) as item
+    from (
+      select t.price_table_id, count(*) as reservations, min(r.created_at) as first_used_at, max(r.created_at) as last_used_at,
+        coalesce(sum((r.closure -> 'amounts' ->> x.unit)::bigint), 0) as settled
+      from preauth.reservation as r
+      cross join lateral unnest(r.price_table_ids) as t (price_table_id)
+      join preauth.price_table as x on x.price_table_id = t.price_table_id
+      where r.created_at >= since and r.created_at < until and (audit_prices.account_id is null or r.account_id collate "C" = audit_prices.account_id)
+      group by t.price_table_id
+    ) as u
+    join preauth.price_table as p on p.price_table_id = u.price_table_id
+    order by place
+    offset skipped
+    limit max_count + 1
+  ) as s;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_spend(since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, by text[] DEFAULT '{day}'::text[], account_id text DEFAULT NULL::text, model text DEFAULT NULL::text, label text DEFAULT NULL::text, time_zone text DEFAULT 'UTC'::text, max_count integer DEFAULT 500, cursor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor, true) || preauth._spend_errors(since, until, by, label, time_zone);
+  at timestamptz := preauth._now();
+  skipped bigint;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select coalesce(nullif(c.first_key, '')::bigint, 0) into skipped from preauth._read_cursor(cursor) as c;
+  return preauth._answered(preauth._page(array_agg(s.item order by s.place), array_agg(preauth._cursor(at, s.place::text, '') order by s.place), max_count))
+  from (
+    select row_number() over (order by g.day, g.account_id, g.model, g.label, g.unit) as place,
+      jsonb_build_object('day', g.day, 'account_id', g.account_id, 'model', g.model, 'label', g.label, 'unit', g.unit, 'amount', g.amount, 'events', g.events) as item
+    from (
+      select
+        case when 'day' = any (by) then (u.occurred_at at time zone audit_spend.time_zone)::date end as day,
+        case when 'account' = any (by) then u.account_id end as account_id,
+        case when 'model' = any (by) then coalesce(r.model, r.body ->> 'model') end as model,
+        case when 'label' = any (by) then r.body -> 'labels' ->> audit_spend.label end as label,
+        u.unit, sum(u.amount) as amount, count(*) filter (where u.is_spend) as events
+      from (
+        select s.request_id, s.account_id, s.occurred_at, a.key as unit, a.value::text::bigint as amount, true as is_spend
+        from preauth.usage_event as s
+        cross join lateral jsonb_each(s.amounts) as a
+        where s.window_id is null and s.occurred_at >= since and s.occurred_at < until
+        union all
+        select e.request_id, e.account_id, e.occurred_at, e.detail ->> 'unit', (e.detail ->> 'difference')::bigint, false
+        from preauth.reservation_event as e
+        where e.event = 'rerated' and e.occurred_at >= since and e.occurred_at < until
+      ) as u
+      left join preauth.reservation as r on r.request_id = u.request_id and r.account_id = u.account_id
+      where (audit_spend.account_id is null or u.account_id = audit_spend.account_id)
+        and (audit_spend.model is null or coalesce(r.model, r.body ->> 'model') = audit_spend.model)
+      group by 1, 2, 3, 4, 5
+    ) as g
+    order by place
+    offset skipped
+    limit max_count + 1
+  ) as s;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_stuck(account_id text DEFAULT NULL::text, older_than_seconds integer DEFAULT 0, max_count integer DEFAULT 100, cursor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor)
+    || case when older_than_seconds >= 0 then '[]' else preauth._error('older_than_seconds', 'must be 0 or more') end;
+  at timestamptz := preauth._now();
+  after record;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select * into after from preauth._read_cursor(coalesce(cursor, '-infinity~~'));
+  return preauth._answered(preauth._page(
+    array_agg(preauth._stuck_json(r, at) order by r.created_at, r.request_id, r.account_id),
+    array_agg(preauth._cursor(r.created_at, r.request_id, r.account_id) order by r.created_at, r.request_id, r.account_id), max_count))
+  from (
+    select s.*
+    from (
+      select x.* from preauth.reservation as x where x.state in ('unknown', 'overage_review')
+      union all
+      select x.* from preauth.reservation as x
+      where x.state in ('authorized', 'cancellation_requested') and x.expires_at <= at and x.on_expiry = 'keep'
+    ) as s
+    where (audit_stuck.account_id is null or s.account_id = audit_stuck.account_id)
+      and s.created_at <= at - make_interval(secs => older_than_seconds)
+      and (s.created_at, s.request_id, s.account_id) > (after.at, after.first_key, after.second_key)
+    order by s.created_at, s.request_id, s.account_id
+    limit max_count + 1
+  ) as r;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_timeline(request_id text DEFAULT NULL::text, account_id text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  found record := preauth._asked_about(request_id, account_id);
+begin
+  return preauth._answered(coalesce(found.problem, preauth._audit_timeline(found.held[1])));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_verify()
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+begin
+  return preauth._answered((
+    select jsonb_build_object('consistent', count(*) = 0, 'items', coalesce(jsonb_agg(to_jsonb(v)), '[]'))
+    from preauth_api.verify() as v));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_why_denied(request_id text DEFAULT NULL::text, account_id text DEFAULT NULL::text, max_count integer DEFAULT 100)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  errors jsonb := preauth._page_errors(max_count, null);
+  found record;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  found := preauth._asked_about(request_id, account_id);
+  return preauth._answered(case
+    when found.problem is not null then found.problem
+    when (found.held[1]).denial is null then preauth._problem('not_denied', format('Reservation %s was authorized.', request_id))
+    else preauth._why_denied(found.held[1], max_count)
+  end);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.balance(account_id text, audit boolean DEFAULT false, within text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  at timestamptz := preauth._now();
+  account preauth.account;
+begin
+  select a.* into account from preauth.account as a where a.account_id = balance.account_id;
+  if account.account_id is null and within is null then
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', balance.account_id)));
+  end if;
+  if within is not null and not coalesce(within = any (account.path), false) then
+    return preauth._answered(preauth._problem('forbidden', 'This key is bound to a subtree of accounts that this one is not in.'));
+  end if;
+  return preauth._answered(jsonb_build_object(
+    'account_id', account.account_id,
+    'as_of', preauth._time(at),
+    'windows', (
+      select coalesce(jsonb_agg(
+        preauth._balance_window(b.scope, b.zone, b.budget, b.counter_id, audit or b.scope = account.account_id, at)
+        order by b.step, (b.budget).model nulls last, (b.budget).unit = 'open_holds', (b.budget).name), '[]')
+      from preauth._budgets_of(account.path, at) as b)));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.confirm_alerts(message_ids bigint[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  confirmed integer;
+begin
+  with had as (
+    select o.message_id, o.account_id from preauth.outbox as o
+    where o.message_id = any (confirm_alerts.message_ids) and o.delivered_at is null
+    order by o.message_id
+    for update
+  )
+  update preauth.outbox as o set delivered_at = preauth._now()
+  from had as h
+  where o.message_id = h.message_id and o.account_id = h.account_id;
+  get diagnostics confirmed = row_count;
+  return confirmed;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.create_key(name text, role text, key_hash bytea, account_id text DEFAULT NULL::text, actor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  errors jsonb := preauth._key_errors(name, role, key_hash, account_id);
+  made preauth.api_key;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  if account_id is not null and not exists (select from preauth.account as a where a.account_id = create_key.account_id) then
+    return preauth._answered(preauth._problem('reference_unknown', format('There is no account %s.', account_id), '{"field": "account_id"}'));
+  end if;
+  insert into preauth.api_key (key_id, name, role, account_id, key_hash, created_at)
+  values ('key_' || replace(gen_random_uuid()::text, '-', ''), create_key.name, create_key.role, create_key.account_id, create_key.key_hash, preauth._now())
+  on conflict on constraint api_key_hash_once do nothing
+  returning * into made;
+  if not found then
+    return preauth._answered(preauth._malformed(preauth._error('key_hash', 'is of another key')));
+  end if;
+  perform preauth._log_change(actor, 'api_key', made.key_id, null, preauth._key_json(made), null);
+  return preauth._answered(preauth._key_json(made));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.delete_budget(account_id text, name text, actor text DEFAULT NULL::text, reason text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  at timestamptz := preauth._begin_change(array[account_id], null);
+  live bigint;
+  retired_at timestamptz;
+begin
+  select b.budget_id into live from preauth.budget as b
+  where b.owner = 'account:' || delete_budget.account_id and b.name = delete_budget.name and b.unit <> 'open_holds' and b.retired_at is null;
+  if live is null then
+    return preauth._answered(preauth._problem('budget_unknown', format('Account %s has no budget %s.', account_id, name)));
+  end if;
+  retired_at := preauth._retire_budget(live, actor, reason);
+  perform preauth._take_up(account_id, 'now', at, actor, reason);
+  return preauth._answered(jsonb_build_object('account_id', account_id, 'name', name, 'retired_at', preauth._time(retired_at)));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.delete_raise(account_id text, name text, actor text DEFAULT NULL::text, reason text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  at timestamptz := preauth._begin_change(array[account_id], null, array[name]);
+  before jsonb := preauth._raise_json(account_id, name);
+begin
+  if before is null or (before ->> 'expires_at')::timestamptz <= at then
+    return preauth._answered(preauth._problem('raise_unknown', format('Budget %s of account %s is not raised.', name, account_id)));
+  end if;
+  delete from preauth.limit_raise as r where r.account_id = delete_raise.account_id and r.name = delete_raise.name;
+  perform preauth._raise_window(account_id, name, at, actor, reason);
+  perform preauth._log_change(actor, 'limit_raise', account_id || '/' || name, before, null, reason);
+  return preauth._answered(before || jsonb_build_object('ended_at', preauth._time(at)));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.forget(account_id text, reason text DEFAULT NULL::text, actor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  pseudonym text := 'forgotten:' || replace(gen_random_uuid()::text, '-', '');
+  held bigint;
+begin
+  if not coalesce(preauth._is_line(to_jsonb(reason), 256), false) then
+    return preauth._answered(preauth._malformed(preauth._error('reason', 'must be a string of 1 to 256 characters, none of them a control character')));
+  end if;
+  perform preauth._lock_configuration();
+  lock table preauth.account in share row exclusive mode;
+  perform from preauth._lock_windows(array(select w.window_id from preauth.budget_window as w where w.account_id = forget.account_id));
+  if not exists (select from preauth.account as a where a.account_id = forget.account_id) then
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', account_id)));
+  end if;
+  select count(*) into held from preauth.reservation as r
+  where r.account_id collate "C" = forget.account_id and r.state not in ('settled', 'released', 'lapsed', 'denied');
+  if held > 0 then
+    return preauth._answered(preauth._problem('holds_open', format('Account %s has %s open holds: settle, release or resolve them first.', account_id, held)));
+  end if;
+  perform preauth._forget(account_id, pseudonym);
+  perform preauth._log_change(actor, 'account', pseudonym, null, '{"forgotten": true}', reason);
+  return preauth._answered(jsonb_build_object('account_id', pseudonym, 'forgotten', true));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.key_by_hash(key_hash bytea)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+begin
+  return (
+    select jsonb_build_object('key_id', k.key_id, 'role', k.role, 'account_id', k.account_id)
+    from preauth.api_key as k
+    where k.key_hash = key_by_hash.key_hash and k.revoked_at is null);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.keys()
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+begin
+  return (select coalesce(jsonb_agg(preauth._key_json(k) order by k.created_at, k.key_id), '[]') from preauth.api_key as k);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.my_balance()
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  account_id text := preauth._claimed_account();
+begin
+  if account_id is null then
+    return preauth._answered(preauth._problem('forbidden', 'The token names no account.'));
+  end if;
+  return preauth_api.balance(account_id => account_id, audit => false);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.my_reservations(max_count integer DEFAULT 50, cursor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  claimed text := preauth._claimed_account();
+  errors jsonb := preauth._page_errors(max_count, cursor);
+  before record;
+begin
+  if claimed is null then
+    return preauth._answered(preauth._problem('forbidden', 'The token names no account.'));
+  end if;
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  select * into before from preauth._read_cursor(cursor);
+  return preauth._answered(preauth._page(
+    array_agg(preauth._decision_json(r, preauth._now()) order by r.created_at desc, r.request_id desc),
+    array_agg(preauth._cursor(r.created_at, r.request_id, r.account_id) order by r.created_at desc, r.request_id desc), max_count))
+  from (
+    select x.*
+    from preauth.reservation as x
+    where x.account_id collate "C" = claimed and x.created_at <= before.at
+      and (x.created_at, x.request_id) < (before.at, before.first_key)
+    order by x.created_at desc, x.request_id desc
+    limit max_count + 1
+  ) as r;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.plan(plan_id text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+begin
+  return preauth._answered(coalesce(preauth._plan_json(plan_id), preauth._problem('plan_unknown', format('There is no plan %s.', plan_id))));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.preview_budget(body jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  errors jsonb := preauth._budget_errors('', body);
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  return preauth._answered(preauth._budget_json(preauth._budget_row(null, null, body)));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.price_table(price_table_id bigint)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+begin
+  return preauth._answered(coalesce(
+    (select preauth._price_table_json(t) from preauth.price_table as t where t.price_table_id = price_table.price_table_id),
+    preauth._problem('price_table_unknown', format('There is no price table %s.', price_table_id))));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.price_tables(model text DEFAULT NULL::text, at timestamp with time zone DEFAULT NULL::timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+begin
+  return preauth._answered((
+    select coalesce(jsonb_agg(preauth._price_table_json(t) order by t.name, t.unit, t.effective_from desc), '[]')
+    from preauth.price_table as t
+    where (price_tables.model is null or t.name = price_tables.model)
+      and (price_tables.at is null or t.effective_from <= price_tables.at and not exists (
+        select from preauth.price_table as later
+        where later.name = t.name and later.unit = t.unit and later.effective_from > t.effective_from and later.effective_from <= price_tables.at))));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.publish_price_table(body jsonb DEFAULT NULL::jsonb, actor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  errors jsonb := preauth._price_table_errors(body);
+  name text := preauth._price_table_name(body ->> 'model', body ->> 'variant');
+  unit text := coalesce(body ->> 'unit', 'usd_nano');
+  effective_from timestamptz;
+  tiers jsonb;
+  before preauth.price_table;
+  made preauth.price_table;
+  conflict text;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  lock table preauth.price_table in share row exclusive mode;  -- one publication at a time; nobody who prices waits
+  effective_from := coalesce((body ->> 'effective_from')::timestamptz, preauth._now());
+  tiers := preauth._tiers_of(body, unit);
+  before := preauth._price_table_at(name, unit, effective_from);
+  conflict := preauth._alias_conflict(body, name, unit, effective_from);
+  if conflict is not null or (before.effective_from = effective_from and before.tiers is distinct from tiers) then
+    return preauth._answered(preauth._problem('price_table_conflict', format('%s already says something else from %s on; what is published is never changed, only superseded by a later one.',
+      coalesce(conflict, name), preauth._time(effective_from)), jsonb_build_object('name', coalesce(conflict, name), 'unit', unit)));
+  end if;
+  if before.tiers = tiers and (before.effective_from = effective_from or body ->> 'effective_from' is null) then
+    perform preauth._open_aliases(body, name, unit, effective_from, actor);
+    return preauth._answered(preauth._price_table_json(before) || '{"replayed": true}');
+  end if;
+  made := preauth._insert_price_table(body, name, unit, effective_from, tiers, actor);
+  perform preauth._open_aliases(body, name, unit, effective_from, actor);
+  perform preauth._log_change(actor, 'price_table', name, case when before.name is not null then preauth._price_table_json(before) end,
+    preauth._price_table_json(made), body ->> 'reason');
+  return preauth._answered(preauth._price_table_json(made) || '{"replayed": false}');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.put_account(account_id text, body jsonb, actor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  errors jsonb := preauth._account_errors(account_id, body);
+  problem jsonb;
+  before jsonb;
+  wanted jsonb;
+  at timestamptz;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  perform preauth._lock_configuration();
+  -- the tree is changed by one call at a time; decisions only read it
+  lock table preauth.account in share row exclusive mode;
+  problem := preauth._account_conflicts(account_id, body);
+  if problem is not null then
+    return preauth._answered(problem);
+  end if;
+  at := preauth._begin_change(array[account_id], array[body ->> 'plan_id'], array['max_open_holds']);
+  before := preauth._account_json(account_id);
+  wanted := coalesce(before, '{"time_zone": "UTC", "status": "active"}') || body;
+  insert into preauth.account (account_id, path, time_zone, status, created_at)
+  values (put_account.account_id, array[put_account.account_id], 'UTC', 'active', preauth._now())
+  on conflict do nothing;
+  if (before ->> 'parent_id') is distinct from (wanted ->> 'parent_id') then
+    perform preauth._move_account(account_id, wanted ->> 'parent_id');
+  end if;
+  update preauth.account as a
+  set time_zone = coalesce(wanted ->> 'time_zone', 'UTC'), cycle_anchor = (wanted ->> 'cycle_anchor')::date,
+    status = wanted ->> 'status', max_open_holds = (wanted ->> 'max_open_holds')::integer
+  where a.account_id = put_account.account_id;
+  if body ? 'plan_id' then
+    perform preauth._change_plan(account_id, body ->> 'plan_id', 'now', at, actor, body ->> 'reason');
+  end if;
+  perform preauth._put_max_open_holds(account_id, (wanted ->> 'max_open_holds')::integer, actor, body ->> 'reason');
+  perform preauth._log_change(actor, 'account', account_id, before, preauth._account_json(account_id), body ->> 'reason');
+  return preauth._answered(preauth._account_json(account_id));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.put_budget(account_id text, name text, body jsonb, actor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  budget jsonb := case when jsonb_typeof(body) = 'object' then body - array['apply', 'reason'] || jsonb_build_object('name', put_budget.name) end;
+  errors jsonb := preauth._budget_errors('', budget);
+  after jsonb;
+  at timestamptz;
+begin
+  if budget is not null then
+    errors := errors || preauth._change_body_errors(body);
+    if body ? 'name' and body -> 'name' <> to_jsonb(put_budget.name) then
+      errors := errors || preauth._error('name', 'differs from the name in the path');
+    end if;
+  end if;
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  at := preauth._begin_change(array[account_id], null, array[put_budget.name]);
+  if not exists (select from preauth.account as a where a.account_id = put_budget.account_id) then
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', put_budget.account_id)));
+  end if;
+  after := preauth._put_budget(null, account_id, budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason');
+  perform preauth._take_up(account_id, coalesce(body ->> 'apply', 'now'), at, actor, body ->> 'reason');
+  return preauth._answered(after);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.put_plan(plan_id text, body jsonb, actor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  errors jsonb := preauth._plan_errors(plan_id, body);
+  before jsonb;
+  at timestamptz;
+  gaining text[];
+  gained bigint[];
+  gaining_id text;
+  due text[];
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  perform preauth._lock_configuration();
+  at := preauth._now();
+  select array_agg(distinct g.account_id), coalesce(array_agg(g.window_id), '{}') into gaining, gained from preauth._plan_gains(put_plan.plan_id, body -> 'budgets', at) as g;
+  due := array(select a.account_id from preauth.account as a where a.plan_changes_at <= at and put_plan.plan_id in (a.plan_id, a.next_plan_id));
+  perform from preauth.account as a where a.account_id = any (gaining || due) order by a.account_id for no key update;
+  insert into preauth.plan (plan_id, created_at, unpriced) values (put_plan.plan_id, preauth._now(), 'refuse') on conflict do nothing;
+  perform from preauth.plan as p where p.plan_id = put_plan.plan_id for update;
+  before := preauth._plan_json(plan_id);
+  update preauth.plan as p set unpriced = coalesce(body ->> 'unpriced', 'refuse') where p.plan_id = put_plan.plan_id;
+  perform from preauth.budget as b where b.owner = 'plan:' || put_plan.plan_id and b.retired_at is null order by b.budget_id for update;
+  perform preauth._lock_plan_windows(put_plan.plan_id, body -> 'budgets', coalesce(body ->> 'apply', 'now'), gained || array(
+    select k.window_id from unnest(due) as d (account_id) cross join lateral preauth._kindred_windows(d.account_id, null, null, null, at) as k));
+  perform preauth._write_plan_changes(due, at);
+  perform preauth._retire_budget(b.budget_id, actor, body ->> 'reason')
+  from preauth.budget as b
+  where b.owner = 'plan:' || put_plan.plan_id and b.retired_at is null
+    and b.name not in (select n.budget ->> 'name' from jsonb_array_elements(body -> 'budgets') as n (budget));
+  perform preauth._put_budget(put_plan.plan_id, null, n.budget, coalesce(body ->> 'apply', 'now'), actor, body ->> 'reason')
+  from jsonb_array_elements(body -> 'budgets') as n (budget);
+  foreach gaining_id in array coalesce(gaining, '{}') loop
+    perform preauth._take_up(gaining_id, coalesce(body ->> 'apply', 'now'), at, actor, body ->> 'reason');
+  end loop;
+  perform preauth._log_change(actor, 'plan', plan_id, case when before -> 'budgets' <> '[]' then before - 'created_at' end,
+    preauth._plan_json(plan_id) - 'created_at', body ->> 'reason');
+  return preauth._answered(preauth._plan_json(plan_id));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.put_raise(account_id text, name text, body jsonb, actor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  errors jsonb := preauth._raise_errors(body, preauth._now());
+  before jsonb;
+  raised_unit text;
+  at timestamptz;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  at := preauth._begin_change(array[account_id], null, array[name]);
+  select (b.budget).unit into raised_unit
+  from preauth._budgets_of(array[account_id], at) as b where (b.budget).name = put_raise.name and (b.budget).unit <> 'open_holds';
+  if raised_unit is null then
+    return preauth._answered(preauth._no_budget_applies(account_id, name));
+  end if;
+  -- routes that were worked out before do not know when the raise ends
+  update preauth.configuration set version = version + 1;
+  before := preauth._raise_json(account_id, name);
+  insert into preauth.limit_raise (account_id, name, unit, amount, expires_at, created_at)
+  values (put_raise.account_id, put_raise.name, raised_unit, (body ->> 'amount')::bigint, (body ->> 'expires_at')::timestamptz, at)
+  on conflict on constraint limit_raise_pkey do update set unit = excluded.unit, amount = excluded.amount, expires_at = excluded.expires_at;
+  perform preauth._raise_window(account_id, name, at, actor, body ->> 'reason');
+  perform preauth._log_change(actor, 'limit_raise', account_id || '/' || name, before, preauth._raise_json(account_id, name), body ->> 'reason');
+  return preauth._answered(preauth._raise_json(account_id, name));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.rerate(wrong_table bigint DEFAULT NULL::bigint, right_table bigint DEFAULT NULL::bigint, since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, confirm boolean DEFAULT false, reason text DEFAULT NULL::text, actor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  errors jsonb := preauth._rerate_errors(wrong_table, right_table, since, until, reason);
+  refusal jsonb;
+  tariff preauth._tariff;
+  reratings preauth._rerating[];
+  problem jsonb;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  -- one rerating of a table at a time; nobody who prices waits
+  perform from preauth.price_table as t where t.price_table_id in (wrong_table, right_table) order by t.price_table_id for no key update;
+  refusal := preauth._rerate_refusal(wrong_table, right_table);
+  if refusal is not null then
+    return preauth._answered(refusal);
+  end if;
+  tariff := (preauth._tariffs_of(array[right_table]))[1];
+  reratings := preauth._reratings(wrong_table, tariff, since, until);
+  if coalesce(confirm, false) then
+    perform preauth._lock_windows(array(select w.window_id from preauth._rerated_windows(reratings, tariff.unit) as w));
+  end if;
+  problem := preauth._rerate_problem(reratings, right_table, tariff.unit);
+  if problem is not null then
+    return preauth._answered(problem);
+  end if;
+  if coalesce(confirm, false) then
+    perform preauth._write_reratings(reratings, wrong_table, right_table, tariff.unit, actor, reason);
+  end if;
+  return preauth._answered(jsonb_build_object('wrong_table', wrong_table, 'right_table', right_table, 'unit', tariff.unit, 'since', preauth._time(since),
+    'until', preauth._time(until), 'confirmed', coalesce(confirm, false)) || preauth._rerate_summary(reratings));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.reservation(request_id text, account_id text DEFAULT NULL::text, within text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  asks preauth._ask[] := array[row(1, 'reservation', request_id, account_id, '{}', null, within, false, false, null)::preauth._ask];
+  located record;
+  refused preauth._answer[];
+  held preauth.reservation[];
+begin
+  located := preauth._located(asks);
+  refused := located.refused;
+  held := preauth._held(located.asks);
+  return preauth._answered(case
+    when held[1].request_id is not null then preauth._reservation_json(held[1], preauth._now())
+    else coalesce((refused[1]).body::jsonb, preauth._lifecycle_refusal(asks[1], 'reservation_unknown'))
+  end);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.reset(account_id text, body jsonb, actor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+begin
+  return preauth._answered(preauth._correct('reset', account_id, body, actor));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.revision()
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+begin
+  return (select v.version_num from preauth.alembic_version as v);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.revoke_key(key_id text, actor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  before preauth.api_key;
+  after preauth.api_key;
+begin
+  select k.* into before from preauth.api_key as k where k.key_id = revoke_key.key_id for update;
+  if before.key_id is null then
+    return preauth._answered(preauth._problem('key_unknown', format('There is no key %s.', revoke_key.key_id)));
+  end if;
+  update preauth.api_key as k set revoked_at = coalesce(k.revoked_at, preauth._now()) where k.key_id = revoke_key.key_id returning k.* into after;
+  perform preauth._log_change(actor, 'api_key', after.key_id, preauth._key_json(before), preauth._key_json(after), null);
+  return preauth._answered(preauth._key_json(after));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.switch_plan(account_id text, body jsonb, actor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  errors jsonb := preauth._switch_errors(body, preauth._now());
+  before jsonb;
+  begins_at timestamptz;
+  at timestamptz;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  if not exists (select from preauth.plan as p where p.plan_id = body ->> 'plan_id') then
+    return preauth._answered(preauth._problem('reference_unknown', format('There is no plan %s.', body ->> 'plan_id'), '{"field": "plan_id"}'));
+  end if;
+  at := preauth._begin_change(array[account_id], array[body ->> 'plan_id']);
+  before := preauth._account_json(account_id);
+  if before is null then
+    return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', account_id)));
+  end if;
+  begins_at := coalesce((body ->> 'at')::timestamptz, case body ->> 'apply' when 'next_window' then preauth._plan_period_end(account_id, at) end);
+  if begins_at > at then
+    update preauth.account as a
+    set next_plan_id = body ->> 'plan_id', plan_changes_at = begins_at, plan_change_reason = body ->> 'reason'
+    where a.account_id = switch_plan.account_id;
+  else
+    perform preauth._change_plan(account_id, body ->> 'plan_id', coalesce(body ->> 'apply', 'now'), at, actor, body ->> 'reason');
+    if before ->> 'plan_id' = body ->> 'plan_id' and coalesce(body ->> 'apply', 'now') = 'now' then
+      perform preauth._write_limits(array(
+        select c.window_id from preauth._budgets_of(array[account_id], at) as b
+        cross join lateral preauth._current_window(b.scope, b.counter_id, at) as c
+        where (b.budget).plan_id is not null), at, actor, body ->> 'reason');
+    end if;
+  end if;
+  perform preauth._log_change(actor, 'account', account_id, before, preauth._account_json(account_id), body ->> 'reason');
+  return preauth._answered(preauth._account_json(account_id));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.take_alerts(max_count integer DEFAULT 20, retry_seconds integer DEFAULT 15)
+ RETURNS TABLE(message_id bigint, topic text, body jsonb, created_at timestamp with time zone, attempts integer)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+#variable_conflict use_column
+declare
+  at timestamptz := preauth._now();
+begin
+  if max_count < 0 or retry_seconds not between 1 and 3600 then
+    perform preauth._raise('PA001', 'max_count must not be negative, retry_seconds must be from 1 to 3600');
+  end if;
+  return query
+    with due as (
+      select o.message_id, o.account_id from preauth.outbox as o
+      where o.delivered_at is null and o.next_attempt_at <= at
+      order by o.next_attempt_at, o.message_id
+      limit max_count
+      for update skip locked
+    )
+    update preauth.outbox as o
+    set attempts = o.attempts + 1, next_attempt_at = at + preauth._retry_delay(retry_seconds, o.attempts)
+    from due as d
+    where o.message_id = d.message_id and o.account_id = d.account_id
+    returning o.message_id, o.topic, o.body, o.created_at, o.attempts;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.verify()
+ RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+begin
+  return query
+    select * from preauth._verify_windows()
+    union all select * from preauth._verify_slices()
+    union all select * from preauth._verify_alerts()
+    union all select * from preauth._verify_admissions()
+    union all select * from preauth._verify_reservations()
+    union all select * from preauth._verify_lines()
+    union all select * from preauth._verify_tree()
+    union all select * from preauth._verify_routes()
+    union all select * from preauth._verify_costs();
+end
+$function$;
+
 revoke all on function preauth._authorization(ask preauth._ask, state text, model text, option_no integer, expires_at timestamp with time zone, replayed boolean, price_table_id bigint, cost jsonb, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, root text, at timestamp with time zone) from public;
 
 revoke all on function preauth._is_counted(route preauth._route, wanted bigint[]) from public;

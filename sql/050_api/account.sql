@@ -1,5 +1,5 @@
 create function preauth_api.account(account_id text, within text default null) returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 begin
   if not preauth._is_within(account_id, within) then

@@ -1,5 +1,5 @@
 create function preauth_api.adjust(account_id text, body jsonb, actor text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 begin
   return preauth._answered(preauth._correct('adjust', account_id, body, actor));

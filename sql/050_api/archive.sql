@@ -1,6 +1,6 @@
 create function preauth_api.archive(before timestamptz, max_count integer default 1000, after text default null) returns table (document text, cursor text)
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
 as $$
 declare
   from_here record := preauth._read_cursor(coalesce(after, '-infinity~~'));

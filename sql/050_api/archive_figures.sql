@@ -1,5 +1,5 @@
 create function preauth_api.archive_figures() returns table (window_id bigint, settled_amount bigint, line_count bigint)
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 begin
   return query select p.window_id, p.settled_amount, p.line_count from preauth.window_checkpoint as p order by p.window_id;

@@ -10,7 +10,7 @@ create function preauth_api.audit_spend(
   cursor text default null)
 returns jsonb
 language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
 as $$
 declare
   errors jsonb := preauth._page_errors(max_count, cursor, true) || preauth._spend_errors(since, until, by, label, time_zone);

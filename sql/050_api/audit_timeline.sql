@@ -1,5 +1,5 @@
 create function preauth_api.audit_timeline(request_id text default null, account_id text default null) returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   found record := preauth._asked_about(request_id, account_id);

@@ -1,5 +1,5 @@
 create function preauth_api.balance(account_id text, audit boolean default false, within text default null) returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   at timestamptz := preauth._now();

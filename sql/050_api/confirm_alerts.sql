@@ -1,5 +1,5 @@
 create function preauth_api.confirm_alerts(message_ids bigint[]) returns integer
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   confirmed integer;

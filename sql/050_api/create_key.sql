@@ -1,5 +1,5 @@
 create function preauth_api.create_key(name text, role text, key_hash bytea, account_id text default null, actor text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   errors jsonb := preauth._key_errors(name, role, key_hash, account_id);

@@ -1,5 +1,5 @@
 create function preauth_api.delete_raise(account_id text, name text, actor text default null, reason text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   at timestamptz := preauth._begin_change(array[account_id], null, array[name]);

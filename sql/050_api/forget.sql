@@ -1,5 +1,5 @@
 create function preauth_api.forget(account_id text, reason text default null, actor text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   pseudonym text := 'forgotten:' || replace(gen_random_uuid()::text, '-', '');

@@ -1,5 +1,5 @@
 create function preauth_api.key_by_hash(key_hash bytea) returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 begin
   return (

@@ -1,5 +1,5 @@
 create function preauth_api.my_balance() returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   account_id text := preauth._claimed_account();

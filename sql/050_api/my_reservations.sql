@@ -1,6 +1,6 @@
 create function preauth_api.my_reservations(max_count integer default 50, cursor text default null) returns jsonb
 language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
 as $$
 declare
   claimed text := preauth._claimed_account();

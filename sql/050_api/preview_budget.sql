@@ -1,5 +1,5 @@
 create function preauth_api.preview_budget(body jsonb) returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   errors jsonb := preauth._budget_errors('', body);

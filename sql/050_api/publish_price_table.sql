@@ -1,5 +1,5 @@
 create function preauth_api.publish_price_table(body jsonb default null, actor text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   errors jsonb := preauth._price_table_errors(body);

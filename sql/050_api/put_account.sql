@@ -1,5 +1,5 @@
 create function preauth_api.put_account(account_id text, body jsonb, actor text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   errors jsonb := preauth._account_errors(account_id, body);

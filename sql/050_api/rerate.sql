@@ -1,7 +1,7 @@
 create function preauth_api.rerate(
   wrong_table bigint default null, right_table bigint default null, since timestamptz default null, until timestamptz default null,
   confirm boolean default false, reason text default null, actor text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   errors jsonb := preauth._rerate_errors(wrong_table, right_table, since, until, reason);

@@ -1,5 +1,5 @@
 create function preauth_api.revision() returns text
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 begin
   return (select v.version_num from preauth.alembic_version as v);

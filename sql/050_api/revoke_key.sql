@@ -1,5 +1,5 @@
 create function preauth_api.revoke_key(key_id text, actor text default null) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
   before preauth.api_key;

@@ -1,6 +1,6 @@
 create function preauth_api.take_alerts(max_count integer default 20, retry_seconds integer default 15)
 returns table (message_id bigint, topic text, body jsonb, created_at timestamptz, attempts integer)
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 #variable_conflict use_column
 declare
