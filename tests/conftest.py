@@ -5,12 +5,16 @@ one however many workers run. ``PREAUTH_TEST_PG_BIN`` names a directory of Postg
 use instead of the embedded 18; ``PREAUTH_TEST_SCHEMA=head`` clones the databases from alembic's
 head instead of ``sql/`` (tests/schema proves that they are equal). ``PREAUTH_TEST_CLUSTER`` is the
 URL of a cluster that runs already, and ``PREAUTH_TEST_SQL`` a folder to take for ``sql/``.
+
+What Hypothesis draws is the same in every run, but where ``PREAUTH_TEST_SEQUENCES`` or
+``PREAUTH_TEST_EXAMPLES`` (the nightly settings) ask for more.
 """
 
 import os
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
+import hypothesis
 import pytest
 
 from tests.support import databases
@@ -19,6 +23,10 @@ from tests.support.cluster import Cluster
 from tests.support.ledger import Ledger
 
 CLUSTER = pytest.StashKey[Cluster]()
+
+NIGHTLY = {"PREAUTH_TEST_SEQUENCES", "PREAUTH_TEST_EXAMPLES"} & os.environ.keys()
+hypothesis.settings.register_profile("preauth", derandomize=not NIGHTLY)
+hypothesis.settings.load_profile("preauth")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -25,7 +25,7 @@ tokens = st.sampled_from([*WORDS, *ODD]) | printable
 
 OF_THE_WHOLE = (
     "not YAML", "the file is empty", "nested too deeply", "must be an object", "has a key that is no text",
-    "has a merge key", "has the tag", "has no value",
+    "has a merge key", "has the tag", "has no value", "is a number of too many digits",
 )  # fmt: skip
 """What may be wrong where there is no path yet."""
 
