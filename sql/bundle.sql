@@ -1602,7 +1602,7 @@ begin
 end
 $$;
 comment on function preauth._asks(text, jsonb, text[], text[]) is
-  'The items of a batch, checked: body is as preauth._normal_body makes it, errors are what is malformed. Raises PA001 unless items is an array of 1 to 512.';
+  'The items of a batch, checked: body is the item without its key, with defaults written out (two requests are the same when these are equal), errors are what is malformed. Raises PA001 unless items is an array of 1 to 512.';
 
 -- 040_internal/_audience.sql
 create function preauth._audience(name text) returns text[]

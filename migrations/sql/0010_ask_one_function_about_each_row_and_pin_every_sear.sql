@@ -9457,6 +9457,8 @@ revoke all on function preauth._usual_tariff(model text, at timestamp with time 
 
 comment on function preauth._are_plain_options(call text, options jsonb) is 'Whether what an item of a call says beside its key and amounts is certainly known to the call and well-formed. Usage and max_usage have been looked at (preauth._is_plain).';
 
+comment on function preauth._asks(call text, items jsonb, actors text[], within text[]) is 'The items of a batch, checked: body is the item without its key, with defaults written out (two requests are the same when these are equal), errors are what is malformed. Raises PA001 unless items is an array of 1 to 512.';
+
 comment on function preauth._authorization(ask preauth._ask, state text, model text, option_no integer, expires_at timestamp with time zone, replayed boolean, price_table_id bigint, cost jsonb, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, root text, at timestamp with time zone) is 'The answer to an item that was authorized: just now, with the rate limit headers of the account''s own budget with the smallest share left, or before (replayed), without. Lines of another account''s windows without fill level.';
 
 comment on function preauth._ended(scope text, zone text, budget preauth.budget, previous preauth.budget_window, at timestamp with time zone, OUT limit_amount bigint, OUT raised bigint, OUT periods bigint, OUT per_period bigint) is 'How a budget''s last window ended, for what rolls over: its limit then and how much of it was raised (null: nothing is carried); how many periods have passed since without a window by an instant, no more than can matter, and what each leaves, in the unit: of two budgets the lower limit.';

@@ -22,7 +22,7 @@ async def test_b6_a_settlement_whose_server_was_killed_half_way_counts_once(ledg
     await lock.start()
     await parked.connection.fetch("select 1 from preauth.budget_window for update")
     settling = asyncio.create_task(victim.settle("r1", tokens(150)))
-    await until(lambda: is_waiting(ledger, victim), "the settlement is half-way")
+    await until(lambda: ledger.waits(victim), "the settlement is half-way")
     await ledger.connection.execute("select pg_terminate_backend($1)", victim.pid)
     with pytest.raises((asyncpg.PostgresError, ConnectionError, asyncpg.InterfaceError)):
         await settling
@@ -30,12 +30,6 @@ async def test_b6_a_settlement_whose_server_was_killed_half_way_counts_once(ledg
     assert await ledger.figures("ann") == Figures(0, 400, 600)
     await ledger.settle("r1", tokens(150))
     assert await ledger.figures("ann") == Figures(150, 0, 850)
-
-
-async def is_waiting(watcher, session):
-    return await watcher.connection.fetchval(
-        "select wait_event_type = 'Lock' from pg_stat_activity where pid = $1", session.pid
-    )
 
 
 async def test_b6_a_settlement_that_was_never_committed_counts_once(ledger):

@@ -41,6 +41,11 @@ class Ledger(Session):
         """So many further connections."""
         return list(await asyncio.gather(*(self.connect() for _ in range(count))))
 
+    async def waits(self, session: Session) -> bool:
+        """Whether a session is waiting for a lock."""
+        blocked = "select 1 from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'"
+        return await self.connection.fetchval(blocked, session.pid) is not None
+
     async def race(
         self, calls: Sequence[Callable[[Session], Awaitable[Json]]], connections: int = 50
     ) -> list[Json]:

@@ -177,11 +177,6 @@ async def test_raising_lowering_switching_and_moving_under_32_clients_loses_noth
     assert await ledger.connection.fetchval(reserved) == 0
 
 
-async def waits(ledger, session) -> bool:
-    blocked = "select 1 from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'"
-    return await ledger.connection.fetchval(blocked, session.pid) is not None
-
-
 @pytest.fixture
 async def plans(ledger):
     await ledger.put_plan("free", budget("cap", 1000, window=LIFETIME))
@@ -199,7 +194,7 @@ async def while_switching(ledger, call, plan="pro", *budgets):
         await changing.put_plan(plan, *budgets)
     await changing.call("switch_plan", account_id="ann", body={"plan_id": plan})
     waiting = asyncio.create_task(call(calling))
-    await until(lambda: waits(ledger, calling), "the call waits for the change")
+    await until(lambda: ledger.waits(calling), "the call waits for the change")
     await change.commit()
     return await waiting
 
@@ -243,7 +238,7 @@ async def test_a_switch_that_waited_for_a_reserve_takes_its_hold_along(plans):
     await reserving.reserve("r1", "ann", tokens(900))
     body = {"plan_id": "pro"}
     waiting = asyncio.create_task(changing.call("switch_plan", account_id="ann", body=body))
-    await until(lambda: waits(plans, changing), "the change waits for the reserve")
+    await until(lambda: plans.waits(changing), "the change waits for the reserve")
     await reserve.commit()
     await waiting
     assert await plans.figures("ann") == Figures(0, 900, 4100)
@@ -257,7 +252,7 @@ async def test_a_change_that_waits_for_another_has_locked_nothing_yet(plans):
     await change.start()
     await first.put_budget("ann", "own", budget(limit=5))
     waiting = asyncio.create_task(second.put_budget("bob", "own", budget(limit=5)))
-    await until(lambda: waits(plans, second), "the second change waits for the first")
+    await until(lambda: plans.waits(second), "the second change waits for the first")
     await plans.connection.execute(
         "select from preauth.account where account_id = 'bob' for no key update nowait"
     )
@@ -278,7 +273,7 @@ async def test_a_raise_that_is_put_while_the_one_before_ends_is_the_only_one(pla
     new = {"amount": 70, "expires_at": "2026-09-14T13:00:00Z"}
     put = putting.call("put_raise", account_id="ann", name="cap", body=new)
     waiting = asyncio.create_task(put)
-    await until(lambda: waits(plans, putting), "the new raise waits for the old one's end")
+    await until(lambda: plans.waits(putting), "the new raise waits for the old one's end")
     await end.commit()
     await waiting
     moves = "select amounts from preauth.usage_event where kind = 'limit_changed' order by event_id"

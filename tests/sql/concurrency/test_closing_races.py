@@ -191,15 +191,10 @@ async def waiting_for_its_window(ledger, clock, call):
         "select from preauth.budget_window where account_id = 'ann' for update"
     )
     answer = asyncio.create_task(call(calling))
-    await until(lambda: waits(ledger, calling), "the call waits for the window")
+    await until(lambda: ledger.waits(calling), "the call waits for the window")
     clock.advance(minutes=1)
     await block.rollback()
     return await answer
-
-
-async def waits(ledger, session) -> bool:
-    blocked = "select 1 from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'"
-    return await ledger.connection.fetchval(blocked, session.pid) is not None
 
 
 @pytest.mark.parametrize(

@@ -194,8 +194,7 @@ async def test_an_id_that_another_call_has_just_used_on_other_windows_holds_noth
     await transaction.start()
     await winner.reserve("r", "ann", tokens(10), model="one")
     waiting = asyncio.create_task(loser.reserve("r", "ann", tokens(10), model="two"))
-    blocked = "select 1 from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'"
-    await until(lambda: ledger.connection.fetchval(blocked, loser.pid), "the second waits")
+    await until(lambda: ledger.waits(loser), "the second waits")
     await transaction.commit()
     assert_problem(await waiting, 409, "request_id_conflict")
     assert await ledger.figures("ann", "one") == Figures(0, 11, 989)
