@@ -4,9 +4,9 @@ from bench.harness.conditions import conditions
 from bench.harness.database import Database, database
 from bench.harness.measure import Contender, Results, interleave
 from bench.harness.options import Options, parse
-from bench.harness.pgbench import Script, batch, run
+from bench.harness.pgbench import SAME_IDS, Script, batch, run
 from bench.harness.report import Ratio, heading, measurements, ratios
-from bench.harness.seed import AMOUNT, AMOUNTS, seed
+from bench.harness.seed import AMOUNT, AMOUNTS, LIMIT, seed
 from bench.reference import FLOOR, ROWS
 
 KEY = "\\set k random(1, 9000000000000000000)\n"
@@ -45,6 +45,8 @@ SCRIPTS = {
     "a reserve's rows alone, 8 hot": Script(KEY + call("rows"), 8),
     "reserve, 8 hot": Script(KEY + reserve(), 8, values=VALUES),
     "reserve_many by 64, 8 hot": Script(MANY, 8, 64, batch(64)),
+    "the same, all denied": Script(MANY, 8, 64, batch(64, amount=LIMIT + 1)),
+    "the same, all sent before": Script(MANY, 8, 64, batch(64, SAME_IDS)),
     "reserve_many by 256, 8 hot": Script(MANY, 8, 256, batch(256)),
     "floor, 32 clients, 10,000 accounts": Script(SPREAD + call("floor", "'a' || :i::text"), 32),
     "a reserve's rows alone, 32, 10,000 accounts": Script(
@@ -60,6 +62,9 @@ RATIOS = [
     Ratio("reserve ÷ floor, 32 spread", "reserve, 32, 10,000 accounts", WIDE, 0.45, 0.65),
     Ratio("reserve_many by 64 ÷ floor, 8 hot", "reserve_many by 64, 8 hot", HOT, 11, 17),
     Ratio("reserve_many by 256 ÷ floor, 8 hot", "reserve_many by 256, 8 hot", HOT, 18, 25),
+    Ratio("all denied ÷ authorized, by 64", "the same, all denied", "reserve_many by 64, 8 hot"),
+    Ratio("all sent before ÷ new, by 64",
+          "the same, all sent before", "reserve_many by 64, 8 hot"),
     Ratio("a reserve's rows alone ÷ floor, 1 client", "a reserve's rows alone, 1 client", ONE),
     Ratio("a reserve's rows alone ÷ floor, 8 hot", "a reserve's rows alone, 8 hot", HOT),
     Ratio("a reserve's rows alone ÷ floor, 32 spread",

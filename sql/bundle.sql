@@ -1020,20 +1020,29 @@ comment on function preauth._affordable(preauth._ask, preauth._quote, preauth._s
 
 -- 040_internal/_affordable_amount.sql
 create function preauth._affordable_amount(unit text, scope text, places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[]) returns jsonb
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select case when min(m.most) filter (where m.own) between 0 and min(m.most) then jsonb_build_object(_affordable_amount.unit, min(m.most) filter (where m.own)) end
-  from (
-    select slots[p.place].scope = _affordable_amount.scope as own,
-      case
-        when slots[p.place].unit = _affordable_amount.unit then preauth._room(slots[p.place], reserved[p.place])
-        when p.wanted <= preauth._room(slots[p.place], reserved[p.place]) then 9007199254740991
-        else -1
-      end as most
-    from unnest(places, wanted) as p (place, wanted)
-    where p.wanted is not null
-  ) as m
+declare
+  slot preauth._slot;
+  most bigint;
+  least_most bigint;
+  least_own bigint;
+begin
+  for k in 1 .. cardinality(places) loop
+    continue when wanted[k] is null;
+    slot := slots[places[k]];
+    most := slot.capacity - slot.settled - reserved[places[k]];
+    if (slot.unit = _affordable_amount.unit) is not true then
+      most := case when wanted[k] <= most then preauth._most_counted() else -1 end;
+    end if;
+    least_most := least(least_most, most);
+    if slot.scope = _affordable_amount.scope then
+      least_own := least(least_own, most);
+    end if;
+  end loop;
+  return case when least_own between 0 and least_most then jsonb_build_object(unit, least_own) end;
+end
 $$;
 comment on function preauth._affordable_amount(text, text, integer[], bigint[], preauth._slot[], bigint[]) is
   'The largest amount of a unit that would fit every budget, the others as they are; null when none would, or when it is a shared budget that leaves less, whose fill level is not told.';
@@ -1486,7 +1495,7 @@ comment on function preauth._as_aged(preauth._slot[], bigint[]) is 'Slots with w
 -- 040_internal/_ask_fits_at.sql
 create function preauth._ask_fits_at(
   ask preauth._ask, quotes preauth._quote[], first_quote integer, routes preauth._route[], route_no integer, slots preauth._slot[], slot_ids bigint[],
-  reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamptz) returns timestamptz
+  reserved bigint[], lapses preauth._lapse[], made bigint[], at timestamptz, some_turn boolean) returns timestamptz
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1496,7 +1505,7 @@ declare
   wanted bigint[];
   fits_at timestamptz;
 begin
-  if preauth._may_turn(route) then
+  if some_turn and preauth._may_turn(array[route]) then
     return preauth._ask_foreseen_at(ask, quotes, first_quote, route.path, slots, slot_ids, reserved, lapses, made, at);
   end if;
   for option_no in 0 .. preauth._last_option(ask.body) loop
@@ -1509,8 +1518,8 @@ begin
   return fits_at;
 end
 $$;
-comment on function preauth._ask_fits_at(preauth._ask, preauth._quote[], integer, preauth._route[], integer, preauth._slot[], bigint[], bigint[], preauth._lapse[], bigint[], timestamptz) is
-  'The earliest instant at which a request or one of its alternatives fits if nothing else is spent; null if never.';
+comment on function preauth._ask_fits_at(preauth._ask, preauth._quote[], integer, preauth._route[], integer, preauth._slot[], bigint[], bigint[], preauth._lapse[], bigint[], timestamptz, boolean) is
+  'The earliest instant at which a request or one of its alternatives fits if nothing else is spent; null if never. some_turn: whether more than leases, slices and windows may turn for any request of the batch (preauth._may_turn).';
 
 -- 040_internal/_ask_foreseen_at.sql
 create function preauth._ask_foreseen_at(
@@ -2473,25 +2482,6 @@ $$;
 comment on function preauth._credit_slices(preauth.budget_window, bigint, timestamptz) is
   'Takes a correction''s amount from a locked rolling window''s slices, the eldest first, so that what remains spent ages out last; what is more than all of them is a credit for one period.';
 
--- 040_internal/_current_headers.sql
-create function preauth._current_headers(account_id text, model text, at timestamptz) returns json
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  select preauth._rate_limit_headers((b.budget).name, l.limit_amount, l.available, w.starts_at, w.ends_at, w.slice_length * w.slice_count, at)
-  from preauth._applicable_budgets(array[account_id], model, at) as b
-  cross join lateral preauth._current_window(b.scope, b.counter_id, at) as current
-  join preauth.budget_window as w on w.window_id = current.window_id
-  cross join lateral (
-    select x.limit_amount, x.limit_amount - preauth._settled_at(w, at) - w.reserved + preauth._lapsed(w.window_id, at) as available
-    from (select preauth._limit_at(w, b.budget, at)) as x (limit_amount)
-  ) as l
-  where l.limit_amount is not null
-  order by l.available::numeric / greatest(l.limit_amount, 1), (b.budget).name
-  limit 1
-$$;
-comment on function preauth._current_headers(text, text, timestamptz) is 'The rate limit headers of the account''s own tightest budget as it stands now, for replays.';
-
 -- 040_internal/_current_window.sql
 create function preauth._current_window(scope text, budget_id bigint, at timestamptz) returns table (window_id bigint, starts_at timestamptz, ends_at timestamptz, raised_until timestamptz)
 language sql stable
@@ -2742,22 +2732,33 @@ end
 $$;
 comment on function preauth._denial(preauth._ruling, preauth._slot, timestamptz, jsonb, timestamptz) is 'A denial with the figures that prove it, as it is recorded.';
 
--- 040_internal/_denial_body.sql
-create function preauth._denial_body(request_id text, account_id text, denial jsonb, replayed boolean) returns jsonb
+-- 040_internal/_denial_answer.sql
+create function preauth._denial_answer(ask preauth._ask, denial jsonb, headers json, replayed boolean) returns preauth._answer
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return jsonb_build_object(
-      'type', 'https://preauth.dev/problems/denied',
-      'title', 'The account may not spend that much',
-      'status', preauth._denial_status(denial),
-      'detail', preauth._denial_detail(account_id, denial),
-      'request_id', request_id,
-      'account_id', account_id,
-      'decision', 'denied',
-      'replayed', replayed)
-    || (denial - 'settled' - case when denial ->> 'scope' is distinct from account_id then array['available', 'affordable'] else array[]::text[] end);
+  return row(ask.n, preauth._denial_status(denial), preauth._with_retry_after(headers, denial),
+    preauth._denial_body(ask.request_id, ask.account_id, denial, replayed), null)::preauth._answer;
+end
+$$;
+comment on function preauth._denial_answer(preauth._ask, jsonb, json, boolean) is 'The answer to an item that was denied, just now or before (replayed), with the rate limit headers of its account as they are now.';
+
+-- 040_internal/_denial_body.sql
+-- Text, as preauth._authorization: what is named in it has no character that JSON escapes.
+create function preauth._denial_body(request_id text, account_id text, denial jsonb, replayed boolean) returns json
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  told jsonb := denial - 'settled';
+begin
+  if (denial ->> 'scope' = account_id) is not true then
+    told := told - 'available' - 'affordable';
+  end if;
+  return format('{"type": "https://preauth.dev/problems/denied", "title": "The account may not spend that much", "status": %s, "detail": "%s", '
+      '"request_id": "%s", "account_id": "%s", "decision": "denied", "replayed": %s, %s',
+    preauth._denial_status(denial), preauth._denial_detail(account_id, denial), request_id, account_id, replayed::text, substr(told::text, 2))::json;
 end
 $$;
 comment on function preauth._denial_body(text, text, jsonb, boolean) is 'The body of a denial; the fill level of a shared scope is left out.';
@@ -3207,19 +3208,36 @@ comment on function preauth._first_shortage(preauth._slot[], bigint[], integer[]
   'Place of the first budget that cannot cover what is wanted of it; null when all can. 0 always fits. Not enforced (spend that has happened already): only what a window cannot count to does not fit.';
 
 -- 040_internal/_fits_at.sql
+-- What most denials are needs no query: nothing lapses, and each window that is short has room again when it ends.
 create function preauth._fits_at(places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[], lapses preauth._lapse[], at timestamptz)
 returns timestamptz
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select min(f.fits_at) from (
-    select t.turns_at as fits_at, sum(sum(t.short)) over (order by t.turns_at) as short
-    from unnest(places, wanted) as q (place, required)
-    cross join lateral preauth._slot_turns(slots[q.place], q.place, reserved[q.place], q.required, at, lapses) as t
-    where q.place is not null and q.required is not null
-    group by t.turns_at
-  ) as f
-  where f.short = 0
+declare
+  fits_at timestamptz := at;
+  slot preauth._slot;
+  fits_next boolean;
+begin
+  if cardinality(lapses) > 0 then
+    return preauth._turns_to_fit(places, wanted, slots, reserved, lapses, at);
+  end if;
+  for k in 1 .. cardinality(places) loop
+    continue when places[k] is null or (wanted[k] > 0) is not true;
+    slot := slots[places[k]];
+    fits_next := isfinite(slot.ends_at) and wanted[k] <= slot.next_capacity;
+    if slot.settled + reserved[places[k]] + wanted[k] <= slot.capacity then
+      if isfinite(slot.ends_at) and fits_next is not true then
+        return preauth._turns_to_fit(places, wanted, slots, reserved, lapses, at);
+      end if;
+    elsif fits_next then
+      fits_at := greatest(fits_at, slot.ends_at);
+    else
+      return null;
+    end if;
+  end loop;
+  return fits_at;
+end
 $$;
 comment on function preauth._fits_at(integer[], bigint[], preauth._slot[], bigint[], preauth._lapse[], timestamptz) is
   'The earliest instant at which a request fits every slot it asks of at once if nothing else is spent; null if never.';
@@ -3428,25 +3446,6 @@ end
 $$;
 comment on function preauth._free_count(text, numeric, jsonb) is
   'How many of so many in a dimension max_usage did not bound: all or none, but of requests those above the bound, for one is always part of a call.';
-
--- 040_internal/_fresh_denial.sql
-create function preauth._fresh_denial(
-  ask preauth._ask, denial jsonb, route preauth._route, slots preauth._slot[], reserved bigint[], at timestamptz)
-returns preauth._answer
-language sql stable
-set search_path = pg_catalog, pg_temp
-as $$
-  select row(ask.n, preauth._denial_status(denial),
-    preauth._with_retry_after((
-      select preauth._rate_limit_headers(s.budget, s.limit_amount, s.limit_amount - s.settled - reserved[s.ordinality], s.starts_at, s.ends_at, s.trails, at)
-      from unnest(slots) with ordinality as s
-      where s.window_id = any (route.window_ids) and s.scope = ask.account_id and s.limit_amount is not null
-      order by (s.limit_amount - s.settled - reserved[s.ordinality])::numeric / greatest(s.limit_amount, 1), s.budget
-      limit 1), denial),
-    preauth._denial_body(ask.request_id, ask.account_id, denial, false)::json, null)::preauth._answer
-$$;
-comment on function preauth._fresh_denial(preauth._ask, jsonb, preauth._route, preauth._slot[], bigint[], timestamptz) is
-  'The answer to an item that was denied just now, with the rate limit headers of the account''s own budget with the smallest share left.';
 
 -- 040_internal/_fresh_routes.sql
 create function preauth._fresh_routes(account_ids text[], at timestamptz) returns preauth._route[]
@@ -3885,9 +3884,18 @@ comment on function preauth._is_charge_due(preauth.reservation[], timestamptz) i
 
 -- 040_internal/_is_counted.sql
 create function preauth._is_counted(route preauth._route, wanted bigint[]) returns boolean
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
-as $$ select exists (select from unnest(route.units, wanted) as w (unit, amount) where w.amount is not null and w.unit <> 'open_holds') $$;
+as $$
+begin
+  for k in 1 .. coalesce(cardinality(route.units), 0) loop
+    if wanted[k] is not null and route.units[k] <> 'open_holds' then
+      return true;
+    end if;
+  end loop;
+  return false;
+end
+$$;
 comment on function preauth._is_counted(preauth._route, bigint[]) is 'Whether any budget of a route counts an option, going by what it asks of each. A bound on open holds is no budget.';
 
 -- 040_internal/_is_date.sql
@@ -5065,18 +5073,27 @@ $$;
 comment on function preauth._may_close(text, text) is 'A held line may be settled, released or lapse; what was given back may still be settled, late. A settled line never changes.';
 
 -- 040_internal/_may_turn.sql
-create function preauth._may_turn(route preauth._route) returns boolean
-language sql stable
+create function preauth._may_turn(routes preauth._route[]) returns boolean
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select exists (select from preauth.account as a where a.account_id = any (route.path) and a.plan_changes_at is not null)
-    or exists (select from preauth.limit_raise as r where r.account_id = any (route.path))
+declare
+  paths text[] := array[]::text[];
+  ids bigint[] := array[]::bigint[];
+begin
+  for k in 1 .. cardinality(routes) loop
+    paths := paths || routes[k].path;
+    ids := ids || routes[k].window_ids;
+  end loop;
+  return exists (select from preauth.account as a where a.account_id = any (paths) and a.plan_changes_at is not null)
+    or exists (select from preauth.limit_raise as r where r.account_id = any (paths))
     or exists (
       select from preauth.budget_window as w join preauth.budget as b on b.budget_id = w.budget_id
-      where w.window_id = any (route.window_ids) and b.rollover is not null)
+      where w.window_id = any (ids) and b.rollover is not null);
+end
 $$;
-comment on function preauth._may_turn(preauth._route) is
-  'Whether time alone may change more for a route than that leases lapse, slices age out and windows end with the same limit after each: a change of plan is scheduled, something is raised, or rolls over.';
+comment on function preauth._may_turn(preauth._route[]) is
+  'Whether time alone may change more for any of the routes than that leases lapse, slices age out and windows end with the same limit after each: a change of plan is scheduled, something is raised, or rolls over.';
 
 -- 040_internal/_missing_unit.sql
 create function preauth._missing_unit(route preauth._route, wanted bigint[]) returns text
@@ -5587,26 +5604,6 @@ end
 $$;
 comment on function preauth._option_quote(jsonb, integer, preauth._tariff[]) is 'What an option of a priced request asks of budgets.';
 
--- 040_internal/_other_answer.sql
-create function preauth._other_answer(
-  ask preauth._ask, ruling preauth._ruling, route preauth._route, slots preauth._slot[], reserved bigint[], is_fresh boolean, at timestamptz)
-returns preauth._answer
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if ruling.verdict in ('malformed', 'forbidden', 'amount_missing', 'price_missing', 'dimension_unpriced', 'dimension_unbounded', 'amount_out_of_range') then
-    return preauth._problem_answer(ask.n, preauth._refusal(ask, ruling.verdict, ruling.detail));
-  elsif is_fresh and ruling.denial is not null then
-    return preauth._fresh_denial(ask, ruling.denial, route, slots, reserved, at);
-  else
-    return preauth._recorded_answer(ask, at);
-  end if;
-end
-$$;
-comment on function preauth._other_answer(preauth._ask, preauth._ruling, preauth._route, preauth._slot[], bigint[], boolean, timestamptz) is
-  'The answer to an item that was not authorized just now: refused, denied, or decided before.';
-
 -- 040_internal/_overage.sql
 create function preauth._overage(ask preauth._ask, unit text, held bigint, spent bigint) returns bigint
 language plpgsql stable
@@ -5632,6 +5629,40 @@ begin
 end
 $$;
 comment on function preauth._overdraft(preauth.budget) is 'The overdraft_amount that windows of a budget have, in its unit: null where it only observes.';
+
+-- 040_internal/_own_headers.sql
+-- A loop of simple expressions, for it runs for each denial and each replay of a batch.
+create function preauth._own_headers(account_id text, route preauth._route, slots preauth._slot[], slot_ids bigint[], reserved bigint[], at timestamptz) returns json
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  place integer;
+  slot preauth._slot;
+  available bigint;
+  share float8;
+  least_share float8;
+  tightest preauth._slot;
+  left_there bigint;
+begin
+  for k in 1 .. coalesce(cardinality(route.window_ids), 0) loop
+    place := array_position(slot_ids, route.window_ids[k]);
+    slot := slots[place];
+    continue when (slot.scope = account_id) is not true or slot.limit_amount is null;
+    available := slot.limit_amount - slot.settled - reserved[place];
+    share := available / greatest(slot.limit_amount, 1)::float8;
+    if least_share is null or share < least_share or share = least_share and slot.budget < tightest.budget then
+      least_share := share;
+      tightest := slot;
+      left_there := available;
+    end if;
+  end loop;
+  return case when least_share is not null then preauth._rate_limit_headers(tightest.budget, tightest.limit_amount, left_there,
+    tightest.starts_at, tightest.ends_at, tightest.trails, at) end;
+end
+$$;
+comment on function preauth._own_headers(text, preauth._route, preauth._slot[], bigint[], bigint[], timestamptz) is
+  'The rate limit headers of the account''s own budget with the smallest share left, after the batch; null where none has a limit.';
 
 -- 040_internal/_own_tariffs.sql
 create function preauth._own_tariffs(r preauth.reservation, tariffs preauth._tariff[]) returns preauth._tariff[]
@@ -6213,6 +6244,7 @@ declare
   expiries timestamptz[] := array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n);
   lapses preauth._lapse[] := preauth._lapses(slots, lines, expiries, at, 256);
   looked_until timestamptz := (select min(l.lapses_at) from unnest(lapses) as l where l.is_last);
+  some_turn constant boolean := preauth._may_turn(routes);
   places integer[];
   wanted bigint[];
   fits_at timestamptz;
@@ -6223,11 +6255,11 @@ begin
     fits_at := null;
     affordable := null;
     if rulings[n].slot is not null or rulings[n].verdict = 'no_budget' then
-      fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, made, at);
+      fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, made, at, some_turn);
       if fits_at >= looked_until then
         lapses := preauth._lapses(slots, lines, expiries, at, 10000);
         looked_until := null;
-        fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, made, at);
+        fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, made, at, some_turn);
       end if;
     end if;
     if rulings[n].slot is not null then
@@ -6235,7 +6267,7 @@ begin
       wanted := preauth._wanted(routes[route_of[n]], places, preauth._asked_amounts(asks[n].body, 0, quotes, quote_of[n]));
       affordable := preauth._affordable(asks[n], quotes[quote_of[n]], slots[rulings[n].slot], places, wanted, slots, reserved);
     end if;
-    if rulings[n].required + least(slots[rulings[n].slot].settled, 0) > slots[rulings[n].slot].capacity then
+    if cardinality(lapses) > 0 and rulings[n].required + least(slots[rulings[n].slot].settled, 0) > slots[rulings[n].slot].capacity then
       -- for a request that never fits this window no more leases were given back than each decision gives back
       rulings[n].available := rulings[n].available + preauth._lapsed(slot_ids[rulings[n].slot], at);
     end if;
@@ -6717,54 +6749,69 @@ $$;
 comment on function preauth._record(preauth._ask[], preauth._quote[], integer[], preauth._ruling[], preauth._line[], preauth._slot[], timestamptz) is
   'Writes the decisions and their holds; the items that were recorded now. An item that another transaction has just recorded is left out, and so are its holds.';
 
--- 040_internal/_recorded_answer.sql
-create function preauth._recorded_answer(ask preauth._ask, at timestamptz) returns preauth._answer
+-- 040_internal/_recorded_answers.sql
+-- When every caller asks again, after an outage, a replay must not cost more than what it repeats: the locked slots say what its headers need.
+create function preauth._recorded_answers(
+  asks preauth._ask[], known integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], at timestamptz)
+returns preauth._answer[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  answers preauth._answer[] := array[]::preauth._answer[];
+  held record;
+  ask preauth._ask;
   r preauth.reservation;
   headers json;
+  from_line integer := 1;
+  to_line integer;
 begin
-  select x.* into strict r from preauth.reservation as x where x.request_id = ask.request_id and x.account_id = ask.account_id;
-  if (r.call, r.body) is distinct from (ask.call, ask.body) then
-    return preauth._problem_answer(ask.n, preauth._refusal(ask, 'request_id_conflict'));
-  end if;
-  headers := preauth._current_headers(r.account_id, r.model, at);
-  if r.denial is not null then
-    return row(ask.n, preauth._denial_status(r.denial), preauth._with_retry_after(headers, r.denial),
-      preauth._denial_body(r.request_id, r.account_id, r.denial, true)::json, null::text);
-  end if;
-  return row(ask.n, 200, headers, preauth._recorded_authorization(r, at), null::text);
+  held := preauth._recorded_lines(asks, known);
+  for k in 1 .. cardinality(known) loop
+    ask := asks[known[k]];
+    to_line := from_line - 1;
+    while held.lines[to_line + 1].n = ask.n loop
+      to_line := to_line + 1;
+    end loop;
+    select x.* into strict r from preauth.reservation as x where x.request_id = ask.request_id and x.account_id = ask.account_id;
+    if (r.call, r.body) is distinct from (ask.call, ask.body) then
+      answers[k] := preauth._problem_answer(ask.n, preauth._refusal(ask, 'request_id_conflict'));
+    else
+      headers := preauth._own_headers(ask.account_id, routes[route_of[ask.n] + r.option_no], slots, slot_ids, reserved, at);
+      if r.denial is null then
+        answers[k] := preauth._replayed_authorization(r, ask.n, headers, held.slots, held.lines, from_line, to_line, at);
+      else
+        answers[k] := preauth._denial_answer(ask, r.denial, headers, true);
+      end if;
+    end if;
+    from_line := to_line + 1;
+  end loop;
+  return answers;
 end
 $$;
-comment on function preauth._recorded_answer(preauth._ask, timestamptz) is 'The answer to an item whose key was decided before: the same decision, or a conflict if it asks for something else.';
+comment on function preauth._recorded_answers(preauth._ask[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], bigint[], timestamptz) is
+  'The answers to the items whose keys were decided before (known, in their order): each the same decision with the reservation''s present state, or a conflict if it asks for something else.';
 
--- 040_internal/_recorded_authorization.sql
-create function preauth._recorded_authorization(r preauth.reservation, at timestamptz) returns json
+-- 040_internal/_recorded_lines.sql
+create function preauth._recorded_lines(asks preauth._ask[], known integer[], out slots preauth._slot[], out lines preauth._line[])
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  ask preauth._ask := row(1, r.call, r.request_id, r.account_id, r.body, null, null, false, false, null)::preauth._ask;
-  slots preauth._slot[];
-  lines preauth._line[];
 begin
-  select array_agg(row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, null, null, null, null, null, null, null)::preauth._slot order by h.position),
-    array_agg(row(1, h.position, h.place, h.amount, h.available_after)::preauth._line order by h.position)
+  select array_agg(row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, null, null, null, null, null, null, null)::preauth._slot order by h.place),
+    array_agg(row(h.n, h.position, h.place, h.amount, h.available_after)::preauth._line order by h.place)
   into slots, lines
   from (
-    select l.window_id, l.position, l.amount, l.available_after, row_number() over (order by l.position) as place
-    from preauth.hold_line as l
-    where l.request_id = r.request_id and l.account_id = r.account_id
+    select k.n, l.window_id, l.position, l.amount, l.available_after, row_number() over (order by k.n, l.position) as place
+    from unnest(known) as k (n)
+    join preauth.hold_line as l on l.request_id = asks[k.n].request_id and l.account_id = asks[k.n].account_id
   ) as h
   join preauth.budget_window as w on w.window_id = h.window_id
   join preauth.budget as b on b.budget_id = w.budget_id;
-  return (preauth._authorization(ask, preauth._state_at(r, at), r.model, r.option_no, r.expires_at, true, r.price_table_ids[1],
-    case when r.call = 'charge' then r.closure -> 'cost' end, slots, lines, 1, coalesce(cardinality(lines), 0), null, at)).body;
 end
 $$;
-comment on function preauth._recorded_authorization(preauth.reservation, timestamptz) is 'An authorization as it was answered, with the reservation''s present state.';
+comment on function preauth._recorded_lines(preauth._ask[], integer[]) is
+  'What items whose keys were decided before held: lines in the order of the items, each on a slot of its own, without what the windows count now.';
 
 -- 040_internal/_refusal.sql
 create function preauth._refusal(ask preauth._ask, code text, detail text default null) returns jsonb
@@ -7026,6 +7073,26 @@ end
 $$;
 comment on function preauth._renumbered(preauth._answer, integer) is 'The answer to the item at another place.';
 
+-- 040_internal/_replayed_authorization.sql
+create function preauth._replayed_authorization(
+  r preauth.reservation, n integer, headers json, slots preauth._slot[], lines preauth._line[], from_line integer, to_line integer, at timestamptz)
+returns preauth._answer
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  ask preauth._ask := row(n, r.call, r.request_id, r.account_id, r.body, null, null, false, false, null)::preauth._ask;
+  answer preauth._answer;
+begin
+  answer := preauth._authorization(ask, preauth._state_at(r, at), r.model, r.option_no, r.expires_at, true, r.price_table_ids[1],
+    case when r.call = 'charge' then r.closure -> 'cost' end, slots, lines, from_line, to_line, null, at);
+  answer.headers := headers;
+  return answer;
+end
+$$;
+comment on function preauth._replayed_authorization(preauth.reservation, integer, json, preauth._slot[], preauth._line[], integer, integer, timestamptz) is
+  'An authorization as it was answered, with the reservation''s present state, as the answer to item n.';
+
 -- 040_internal/_required_fields.sql
 create function preauth._required_fields(call text) returns text[]
 language plpgsql stable
@@ -7190,7 +7257,7 @@ begin
     'amounts', preauth._chosen_amounts(r), 'lines', preauth._reservation_lines(r, at),
     'created_at', preauth._time(r.created_at), 'expires_at', preauth._time(r.expires_at), 'on_expiry', r.on_expiry,
     'session_id', r.body -> 'session_id', 'labels', coalesce(r.body -> 'labels', '{}'),
-    'denial', case when r.denial is not null then preauth._denial_body(r.request_id, r.account_id, r.denial, false) - array['type', 'title', 'request_id', 'account_id', 'replayed'] end,
+    'denial', case when r.denial is not null then preauth._denial_body(r.request_id, r.account_id, r.denial, false)::jsonb - array['type', 'title', 'request_id', 'account_id', 'replayed'] end,
     'settlement', case when r.state = 'settled' then r.closure - array['request_id', 'account_id', 'replayed'] end,
     'timeline', preauth._timeline(r));
 end
@@ -7214,7 +7281,7 @@ comment on function preauth._reservation_lines(preauth.reservation, timestamptz)
 
 -- 040_internal/_reserve_answers.sql
 create function preauth._reserve_answers(
-  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], reserved bigint[],
+  asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], reserved bigint[],
   rulings preauth._ruling[], lines preauth._line[], recorded integer[], at timestamptz)
 returns preauth._answer[]
 language plpgsql stable
@@ -7228,6 +7295,8 @@ declare
   model text;
   price_table_ids bigint[];
   cost jsonb;
+  known integer[] := array[]::integer[];
+  replays preauth._answer[];
 begin
   for n in 1 .. cardinality(rulings) loop
     to_line := from_line - 1;
@@ -7244,18 +7313,29 @@ begin
       if price_table_ids is not null and asks[n].call = 'charge' then
         cost := preauth._held_cost(asks[n].body, 0, price_table_ids);
       end if;
-      answers := answers || preauth._authorization(asks[n], case asks[n].call when 'charge' then 'settled' else 'authorized' end, model, rulings[n].option_no,
+      answers[n] := preauth._authorization(asks[n], case asks[n].call when 'charge' then 'settled' else 'authorized' end, model, rulings[n].option_no,
         at + make_interval(secs => (asks[n].body ->> 'ttl_seconds')::integer), false, price_table_ids[1], cost, slots, lines, from_line, to_line,
         routes[route_of[n]].path[cardinality(routes[route_of[n]].path)], at);
+    elsif rulings[n].denial is not null and (all_recorded or n = any (recorded)) then
+      answers[n] := preauth._denial_answer(asks[n], rulings[n].denial,
+        preauth._own_headers(asks[n].account_id, routes[route_of[n]], slots, slot_ids, reserved, at), false);
+    elsif rulings[n].denial is not null or rulings[n].verdict in ('authorized', 'recorded') then
+      known := known || n;
     else
-      answers := answers || preauth._other_answer(asks[n], rulings[n], routes[route_of[n]], slots, reserved, all_recorded or n = any (recorded), at);
+      answers[n] := preauth._problem_answer(n, preauth._refusal(asks[n], rulings[n].verdict, rulings[n].detail));
     end if;
     from_line := to_line + 1;
   end loop;
+  if cardinality(known) > 0 then
+    replays := preauth._recorded_answers(asks, known, routes, route_of, slots, slot_ids, reserved, at);
+    for k in 1 .. cardinality(known) loop
+      answers[known[k]] := replays[k];
+    end loop;
+  end if;
   return answers;
 end
 $$;
-comment on function preauth._reserve_answers(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], preauth._ruling[], preauth._line[], integer[], timestamptz) is
+comment on function preauth._reserve_answers(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], bigint[], preauth._ruling[], preauth._line[], integer[], timestamptz) is
   'The answers of a batch, in the order of its items.';
 
 -- 040_internal/_reserve_batch.sql
@@ -8092,7 +8172,7 @@ begin
       perform preauth._keep_routes(way.worked_out, at);
     end if;
   end if;
-  return preauth._reserve_answers(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, decided.slots, decided.reserved, rulings, decided.lines, recorded, at);
+  return preauth._reserve_answers(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, decided.slots, locked.slot_ids, decided.reserved, rulings, decided.lines, recorded, at);
 end
 $$;
 comment on function preauth._take(preauth._ask[]) is
@@ -8408,6 +8488,24 @@ end
 $$;
 comment on function preauth._troubled_quote(jsonb, bigint[], jsonb, text, jsonb, jsonb) is
   'A quote of which not all could be worked out: a price is missing, or something that must be bounded is not; then nothing bounds its tokens either.';
+
+-- 040_internal/_turns_to_fit.sql
+create function preauth._turns_to_fit(places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[], lapses preauth._lapse[], at timestamptz)
+returns timestamptz
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select min(f.fits_at) from (
+    select t.turns_at as fits_at, sum(sum(t.short)) over (order by t.turns_at) as short
+    from unnest(places, wanted) as q (place, required)
+    cross join lateral preauth._slot_turns(slots[q.place], q.place, reserved[q.place], q.required, at, lapses) as t
+    where q.place is not null and q.required is not null
+    group by t.turns_at
+  ) as f
+  where f.short = 0
+$$;
+comment on function preauth._turns_to_fit(integer[], bigint[], preauth._slot[], bigint[], preauth._lapse[], timestamptz) is
+  'As preauth._fits_at, whatever turns: leases and slices one after the other, windows that never end, and such as fit now and not later.';
 
 -- 040_internal/_unbounded.sql
 create function preauth._unbounded(dimensions text[], bounds jsonb) returns text
@@ -10933,5 +11031,5 @@ comment on view preauth_api.windows is 'Every budget window there has been, with
 -- 090_grants.sql
 select preauth._lock_down();
 
-insert into preauth.alembic_version (version_num) values ('0010');
+insert into preauth.alembic_version (version_num) values ('0011');
 commit;

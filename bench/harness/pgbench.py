@@ -14,10 +14,11 @@ from bench.harness.seed import AMOUNT, TTL_SECONDS
 from bench.harness.tree import processor_seconds
 from service.postgres.binaries import embedded_bin_dir
 
-__all__ = ["ORDERED_IDS", "Script", "batch", "run"]
+__all__ = ["ORDERED_IDS", "SAME_IDS", "Script", "batch", "run"]
 
 INDEPENDENT_IDS = "{}~"
 ORDERED_IDS = "~-{}"
+SAME_IDS = "again-{}"
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Script:
     """Sent along by the client, ``:name`` in the text."""
 
 
-def batch(count: int, ids: str = INDEPENDENT_IDS) -> dict[str, str]:
+def batch(count: int, ids: str = INDEPENDENT_IDS, amount: int = AMOUNT) -> dict[str, str]:
     """Items for one hot account as a client sends them, for the variable ``items``.
 
     ~ stands for what makes the ids of one transaction its own.
@@ -41,7 +42,7 @@ def batch(count: int, ids: str = INDEPENDENT_IDS) -> dict[str, str]:
         {
             "request_id": ids.format(n),
             "account_id": "hot",
-            "amounts": {"usd_nano": AMOUNT},
+            "amounts": {"usd_nano": amount},
             "ttl_seconds": TTL_SECONDS,
         }
         for n in range(count)

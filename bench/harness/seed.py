@@ -4,7 +4,7 @@ import json
 
 from bench.harness.database import Database
 
-__all__ = ["AMOUNT", "AMOUNTS", "TTL_SECONDS", "seed"]
+__all__ = ["AMOUNT", "AMOUNTS", "LIMIT", "TTL_SECONDS", "seed"]
 
 ACCOUNTS = 10_000
 TEAMS = 100

@@ -8,6 +8,7 @@ declare
   expiries timestamptz[] := array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n);
   lapses preauth._lapse[] := preauth._lapses(slots, lines, expiries, at, 256);
   looked_until timestamptz := (select min(l.lapses_at) from unnest(lapses) as l where l.is_last);
+  some_turn constant boolean := preauth._may_turn(routes);
   places integer[];
   wanted bigint[];
   fits_at timestamptz;
@@ -18,11 +19,11 @@ begin
     fits_at := null;
     affordable := null;
     if rulings[n].slot is not null or rulings[n].verdict = 'no_budget' then
-      fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, made, at);
+      fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, made, at, some_turn);
       if fits_at >= looked_until then
         lapses := preauth._lapses(slots, lines, expiries, at, 10000);
         looked_until := null;
-        fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, made, at);
+        fits_at := preauth._ask_fits_at(asks[n], quotes, quote_of[n], routes, route_of[n], slots, slot_ids, reserved, lapses, made, at, some_turn);
       end if;
     end if;
     if rulings[n].slot is not null then
@@ -30,7 +31,7 @@ begin
       wanted := preauth._wanted(routes[route_of[n]], places, preauth._asked_amounts(asks[n].body, 0, quotes, quote_of[n]));
       affordable := preauth._affordable(asks[n], quotes[quote_of[n]], slots[rulings[n].slot], places, wanted, slots, reserved);
     end if;
-    if rulings[n].required + least(slots[rulings[n].slot].settled, 0) > slots[rulings[n].slot].capacity then
+    if cardinality(lapses) > 0 and rulings[n].required + least(slots[rulings[n].slot].settled, 0) > slots[rulings[n].slot].capacity then
       -- for a request that never fits this window no more leases were given back than each decision gives back
       rulings[n].available := rulings[n].available + preauth._lapsed(slot_ids[rulings[n].slot], at);
     end if;

@@ -11,7 +11,7 @@ begin
     'amounts', preauth._chosen_amounts(r), 'lines', preauth._reservation_lines(r, at),
     'created_at', preauth._time(r.created_at), 'expires_at', preauth._time(r.expires_at), 'on_expiry', r.on_expiry,
     'session_id', r.body -> 'session_id', 'labels', coalesce(r.body -> 'labels', '{}'),
-    'denial', case when r.denial is not null then preauth._denial_body(r.request_id, r.account_id, r.denial, false) - array['type', 'title', 'request_id', 'account_id', 'replayed'] end,
+    'denial', case when r.denial is not null then preauth._denial_body(r.request_id, r.account_id, r.denial, false)::jsonb - array['type', 'title', 'request_id', 'account_id', 'replayed'] end,
     'settlement', case when r.state = 'settled' then r.closure - array['request_id', 'account_id', 'replayed'] end,
     'timeline', preauth._timeline(r));
 end

@@ -33,7 +33,7 @@ begin
       perform preauth._keep_routes(way.worked_out, at);
     end if;
   end if;
-  return preauth._reserve_answers(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, decided.slots, decided.reserved, rulings, decided.lines, recorded, at);
+  return preauth._reserve_answers(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, decided.slots, locked.slot_ids, decided.reserved, rulings, decided.lines, recorded, at);
 end
 $$;
 comment on function preauth._take(preauth._ask[]) is

@@ -69,6 +69,31 @@ async def test_of_two_budgets_the_later_one_counts(ledger, clock):
     await assert_fits_exactly_then(ledger, clock, denial, 30)
 
 
+async def credit(ledger, name, amount):
+    body = {"budget": name, "amount": -amount, "reason": "checked", "idempotency_key": name}
+    assert (await ledger.call("adjust", account_id="ann", body=body))["amount"] == -amount
+
+
+async def test_what_only_a_credited_window_covers_can_wait_until_another_ends(ledger, clock):
+    await ledger.grant("ann", 200, "per-hour", window=HOUR)
+    await ledger.grant("ann", 100, "per-day", window=DAY)
+    await ledger.charge("r0", "ann", tokens(0))
+    await credit(ledger, "per-day", 200)
+    await ledger.charge("r1", "ann", tokens(150))
+    denial = await ledger.reserve("r2", "ann", tokens(120))
+    assert denial["retry_after_ms"] == 3600 * 1000
+    await assert_fits_exactly_then(ledger, clock, denial, 120)
+
+
+async def test_what_only_a_credited_window_covers_cannot_wait_until_it_has_ended(ledger, clock):
+    await ledger.grant("ann", 100, "per-hour", window=HOUR)
+    await ledger.grant("ann", 120, "per-day", window=DAY)
+    await ledger.charge("r0", "ann", tokens(90))
+    await credit(ledger, "per-hour", 200)
+    denial = await ledger.reserve("r1", "ann", tokens(110))
+    assert_denied(denial, "budget_exhausted", status=402, budget="per-day", retry_after_ms=None)
+
+
 async def test_a_lifetime_budget_that_is_spent_never_fits_again(ledger, clock):
     await ledger.grant("ann", window=LIFETIME)
     await ledger.charge("r1", "ann", tokens(600))

@@ -1,0 +1,41 @@
+-- When every caller asks again, after an outage, a replay must not cost more than what it repeats: the locked slots say what its headers need.
+create function preauth._recorded_answers(
+  asks preauth._ask[], known integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], at timestamptz)
+returns preauth._answer[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  answers preauth._answer[] := array[]::preauth._answer[];
+  held record;
+  ask preauth._ask;
+  r preauth.reservation;
+  headers json;
+  from_line integer := 1;
+  to_line integer;
+begin
+  held := preauth._recorded_lines(asks, known);
+  for k in 1 .. cardinality(known) loop
+    ask := asks[known[k]];
+    to_line := from_line - 1;
+    while held.lines[to_line + 1].n = ask.n loop
+      to_line := to_line + 1;
+    end loop;
+    select x.* into strict r from preauth.reservation as x where x.request_id = ask.request_id and x.account_id = ask.account_id;
+    if (r.call, r.body) is distinct from (ask.call, ask.body) then
+      answers[k] := preauth._problem_answer(ask.n, preauth._refusal(ask, 'request_id_conflict'));
+    else
+      headers := preauth._own_headers(ask.account_id, routes[route_of[ask.n] + r.option_no], slots, slot_ids, reserved, at);
+      if r.denial is null then
+        answers[k] := preauth._replayed_authorization(r, ask.n, headers, held.slots, held.lines, from_line, to_line, at);
+      else
+        answers[k] := preauth._denial_answer(ask, r.denial, headers, true);
+      end if;
+    end if;
+    from_line := to_line + 1;
+  end loop;
+  return answers;
+end
+$$;
+comment on function preauth._recorded_answers(preauth._ask[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], bigint[], timestamptz) is
+  'The answers to the items whose keys were decided before (known, in their order): each the same decision with the reservation''s present state, or a conflict if it asks for something else.';
