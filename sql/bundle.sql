@@ -3208,7 +3208,7 @@ comment on function preauth._first_shortage(preauth._slot[], bigint[], integer[]
   'Place of the first budget that cannot cover what is wanted of it; null when all can. 0 always fits. Not enforced (spend that has happened already): only what a window cannot count to does not fit.';
 
 -- 040_internal/_fits_at.sql
--- What most denials are needs no query: nothing lapses, and each window that is short has room again when it ends.
+-- What most denials are needs no query: what a slot has room for only grows until its window ends, and is as much again from then on.
 create function preauth._fits_at(places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[], lapses preauth._lapse[], at timestamptz)
 returns timestamptz
 language plpgsql stable
@@ -3217,24 +3217,28 @@ as $$
 declare
   fits_at timestamptz := at;
   slot preauth._slot;
+  missing bigint;
+  turns_at timestamptz;
   fits_next boolean;
 begin
-  if cardinality(lapses) > 0 then
-    return preauth._turns_to_fit(places, wanted, slots, reserved, lapses, at);
-  end if;
   for k in 1 .. cardinality(places) loop
     continue when places[k] is null or (wanted[k] > 0) is not true;
     slot := slots[places[k]];
-    fits_next := isfinite(slot.ends_at) and wanted[k] <= slot.next_capacity;
-    if slot.settled + reserved[places[k]] + wanted[k] <= slot.capacity then
-      if isfinite(slot.ends_at) and fits_next is not true then
-        return preauth._turns_to_fit(places, wanted, slots, reserved, lapses, at);
+    fits_next := not isfinite(slot.ends_at) or coalesce(wanted[k] <= slot.next_capacity, false);
+    missing := slot.settled + reserved[places[k]] + wanted[k] - slot.capacity;
+    turns_at := at;
+    if missing > 0 then
+      turns_at := preauth._lapses_to_fit(slot, places[k], missing, wanted[k], lapses);
+      if turns_at is null and fits_next then
+        turns_at := slot.ends_at;
       end if;
-    elsif fits_next then
-      fits_at := greatest(fits_at, slot.ends_at);
-    else
+    end if;
+    if slot.trails is not null and cardinality(lapses) > 0 or turns_at is not null and not fits_next then
+      return preauth._turns_to_fit(places, wanted, slots, reserved, lapses, at);
+    elsif turns_at is null or not isfinite(turns_at) then
       return null;
     end if;
+    fits_at := greatest(fits_at, turns_at);
   end loop;
   return fits_at;
 end
@@ -4404,6 +4408,33 @@ end
 $$;
 comment on function preauth._lapses(preauth._slot[], preauth._line[], timestamptz[], timestamptz, integer) is
   'What the slots get back when: slices that age out, and the first most leases of each, what is about to be recorded among them. expiries: by item.';
+
+-- 040_internal/_lapses_to_fit.sql
+create function preauth._lapses_to_fit(slot preauth._slot, place integer, missing bigint, required bigint, lapses preauth._lapse[]) returns timestamptz
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  low integer := 1;
+  high integer := cardinality(lapses) + 1;
+  middle integer;
+begin
+  while low < high loop
+    middle := (low + high) / 2;
+    if lapses[middle].slot < place or lapses[middle].slot = place and lapses[middle].freed < missing then
+      low := middle + 1;
+    else
+      high := middle;
+    end if;
+  end loop;
+  if (lapses[low].slot = place) is not true and lapses[low - 1].slot = place and lapses[low - 1].is_last and required + least(slot.settled, 0) <= slot.capacity then
+    low := low - 1;
+  end if;
+  return case when lapses[low].slot = place and lapses[low].lapses_at < slot.ends_at then lapses[low].lapses_at end;
+end
+$$;
+comment on function preauth._lapses_to_fit(preauth._slot, integer, bigint, bigint, preauth._lapse[]) is
+  'When so many leases of a slot have lapsed that what is missing of the required is free, in the slot''s unit; null: not while its window runs. Where more leases follow than were looked at, the last of them counts as enough.';
 
 -- 040_internal/_last_option.sql
 create function preauth._last_option(body jsonb) returns integer

@@ -26198,24 +26198,28 @@ AS $function$
 declare
   fits_at timestamptz := at;
   slot preauth._slot;
+  missing bigint;
+  turns_at timestamptz;
   fits_next boolean;
 begin
-  if cardinality(lapses) > 0 then
-    return preauth._turns_to_fit(places, wanted, slots, reserved, lapses, at);
-  end if;
   for k in 1 .. cardinality(places) loop
     continue when places[k] is null or (wanted[k] > 0) is not true;
     slot := slots[places[k]];
-    fits_next := isfinite(slot.ends_at) and wanted[k] <= slot.next_capacity;
-    if slot.settled + reserved[places[k]] + wanted[k] <= slot.capacity then
-      if isfinite(slot.ends_at) and fits_next is not true then
-        return preauth._turns_to_fit(places, wanted, slots, reserved, lapses, at);
+    fits_next := not isfinite(slot.ends_at) or coalesce(wanted[k] <= slot.next_capacity, false);
+    missing := slot.settled + reserved[places[k]] + wanted[k] - slot.capacity;
+    turns_at := at;
+    if missing > 0 then
+      turns_at := preauth._lapses_to_fit(slot, places[k], missing, wanted[k], lapses);
+      if turns_at is null and fits_next then
+        turns_at := slot.ends_at;
       end if;
-    elsif fits_next then
-      fits_at := greatest(fits_at, slot.ends_at);
-    else
+    end if;
+    if slot.trails is not null and cardinality(lapses) > 0 or turns_at is not null and not fits_next then
+      return preauth._turns_to_fit(places, wanted, slots, reserved, lapses, at);
+    elsif turns_at is null or not isfinite(turns_at) then
       return null;
     end if;
+    fits_at := greatest(fits_at, turns_at);
   end loop;
   return fits_at;
 end
@@ -26234,6 +26238,32 @@ begin
     end if;
   end loop;
   return false;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lapses_to_fit(slot preauth._slot, place integer, missing bigint, required bigint, lapses preauth._lapse[])
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  low integer := 1;
+  high integer := cardinality(lapses) + 1;
+  middle integer;
+begin
+  while low < high loop
+    middle := (low + high) / 2;
+    if lapses[middle].slot < place or lapses[middle].slot = place and lapses[middle].freed < missing then
+      low := middle + 1;
+    else
+      high := middle;
+    end if;
+  end loop;
+  if (lapses[low].slot = place) is not true and lapses[low - 1].slot = place and lapses[low - 1].is_last and required + least(slot.settled, 0) <= slot.capacity then
+    low := low - 1;
+  end if;
+  return case when lapses[low].slot = place and lapses[low].lapses_at < slot.ends_at then lapses[low].lapses_at end;
 end
 $function$;
 
@@ -26550,6 +26580,8 @@ revoke all on function preauth._denial_answer(ask preauth._ask, denial jsonb, he
 
 revoke all on function preauth._denial_body(request_id text, account_id text, denial jsonb, replayed boolean) from public;
 
+revoke all on function preauth._lapses_to_fit(slot preauth._slot, place integer, missing bigint, required bigint, lapses preauth._lapse[]) from public;
+
 revoke all on function preauth._may_turn(routes preauth._route[]) from public;
 
 revoke all on function preauth._own_headers(account_id text, route preauth._route, slots preauth._slot[], slot_ids bigint[], reserved bigint[], at timestamp with time zone) from public;
@@ -26569,6 +26601,8 @@ comment on function preauth._ask_fits_at(ask preauth._ask, quotes preauth._quote
 comment on function preauth._denial_answer(ask preauth._ask, denial jsonb, headers json, replayed boolean) is 'The answer to an item that was denied, just now or before (replayed), with the rate limit headers of its account as they are now.';
 
 comment on function preauth._denial_body(request_id text, account_id text, denial jsonb, replayed boolean) is 'The body of a denial; the fill level of a shared scope is left out.';
+
+comment on function preauth._lapses_to_fit(slot preauth._slot, place integer, missing bigint, required bigint, lapses preauth._lapse[]) is 'When so many leases of a slot have lapsed that what is missing of the required is free, in the slot''s unit; null: not while its window runs. Where more leases follow than were looked at, the last of them counts as enough.';
 
 comment on function preauth._may_turn(routes preauth._route[]) is 'Whether time alone may change more for any of the routes than that leases lapse, slices age out and windows end with the same limit after each: a change of plan is scheduled, something is raised, or rolls over.';
 

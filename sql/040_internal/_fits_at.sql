@@ -1,4 +1,4 @@
--- What most denials are needs no query: nothing lapses, and each window that is short has room again when it ends.
+-- What most denials are needs no query: what a slot has room for only grows until its window ends, and is as much again from then on.
 create function preauth._fits_at(places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[], lapses preauth._lapse[], at timestamptz)
 returns timestamptz
 language plpgsql stable
@@ -7,24 +7,28 @@ as $$
 declare
   fits_at timestamptz := at;
   slot preauth._slot;
+  missing bigint;
+  turns_at timestamptz;
   fits_next boolean;
 begin
-  if cardinality(lapses) > 0 then
-    return preauth._turns_to_fit(places, wanted, slots, reserved, lapses, at);
-  end if;
   for k in 1 .. cardinality(places) loop
     continue when places[k] is null or (wanted[k] > 0) is not true;
     slot := slots[places[k]];
-    fits_next := isfinite(slot.ends_at) and wanted[k] <= slot.next_capacity;
-    if slot.settled + reserved[places[k]] + wanted[k] <= slot.capacity then
-      if isfinite(slot.ends_at) and fits_next is not true then
-        return preauth._turns_to_fit(places, wanted, slots, reserved, lapses, at);
+    fits_next := not isfinite(slot.ends_at) or coalesce(wanted[k] <= slot.next_capacity, false);
+    missing := slot.settled + reserved[places[k]] + wanted[k] - slot.capacity;
+    turns_at := at;
+    if missing > 0 then
+      turns_at := preauth._lapses_to_fit(slot, places[k], missing, wanted[k], lapses);
+      if turns_at is null and fits_next then
+        turns_at := slot.ends_at;
       end if;
-    elsif fits_next then
-      fits_at := greatest(fits_at, slot.ends_at);
-    else
+    end if;
+    if slot.trails is not null and cardinality(lapses) > 0 or turns_at is not null and not fits_next then
+      return preauth._turns_to_fit(places, wanted, slots, reserved, lapses, at);
+    elsif turns_at is null or not isfinite(turns_at) then
       return null;
     end if;
+    fits_at := greatest(fits_at, turns_at);
   end loop;
   return fits_at;
 end

@@ -51,6 +51,26 @@ async def test_of_several_leases_only_as_many_are_awaited_as_are_needed(ledger, 
     await assert_fits_exactly_then(ledger, clock, denial, 600)
 
 
+async def test_a_lease_that_frees_just_what_is_missing_is_enough(ledger, clock):
+    await ledger.grant("ann", window=DAY, on_expiry="release")
+    for n in range(1, 5):
+        await ledger.reserve(f"r{n}", "ann", tokens(250), ttl_seconds=10 * n)
+    denial = await ledger.reserve("r9", "ann", tokens(750))
+    assert denial["retry_after_ms"] == 30_000
+    await assert_fits_exactly_then(ledger, clock, denial, 750)
+
+
+async def test_of_a_lease_and_a_windows_end_the_later_counts(ledger, clock):
+    await ledger.grant("ann", 100, "a-lease", window=DAY, on_expiry="release")
+    await ledger.grant("ann", 100, "b-lease", window=HOUR, on_expiry="release")
+    await ledger.grant("ann", 200, "c-kept", window=fixed(60))
+    await ledger.reserve("r1", "ann", tokens(60), ttl_seconds=90)
+    await ledger.charge("r2", "ann", tokens(30))
+    denial = await ledger.reserve("r3", "ann", tokens(70))
+    assert denial["retry_after_ms"] == 90_000
+    await assert_fits_exactly_then(ledger, clock, denial, 70)
+
+
 async def test_the_window_end_counts_where_it_comes_before_the_lease(ledger, clock):
     clock.set("2026-09-14T23:59:50Z")
     await ledger.grant("ann", window=DAY, on_expiry="release")

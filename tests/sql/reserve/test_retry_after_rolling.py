@@ -141,34 +141,63 @@ async def test_a_budget_that_fits_now_but_will_not_then_is_waited_out(ledger, cl
     assert_denied(denial, "budget_exhausted", status=402, budget="minute", retry_after_ms=None)
 
 
-async def test_a_lease_that_outlasts_its_window_frees_nothing_in_the_next(ledger, clock):
+@pytest.mark.parametrize("budgets", [1, 2], ids=["alone", "beside a rolling one"])
+async def test_a_lease_that_outlasts_its_window_frees_nothing_in_the_next(ledger, clock, budgets):
     await ledger.grant("ann", 100, window=DAY, on_expiry="release")
     clock.set("2026-09-14T23:59:30Z")
+    if budgets > 1:
+        await ledger.grant("ann", 1000, "a-rate", window=MINUTE)
+        await ledger.charge("c", "ann", tokens(5))
     await ledger.reserve("lease", "ann", tokens(60), ttl_seconds=600)
     await ledger.grant("ann", 10, window=DAY, on_expiry="release", apply="next_window")
     denial = await ledger.reserve("r", "ann", tokens(50))
     assert_denied(denial, "budget_exhausted", status=402, retry_after_ms=None)
 
 
-async def test_a_request_above_this_windows_limit_may_fit_the_next(ledger, clock):
+@pytest.mark.parametrize("budgets", [1, 2], ids=["alone", "beside a rolling one"])
+async def test_a_request_above_this_windows_limit_may_fit_the_next(ledger, clock, budgets):
     await ledger.grant("ann", 100, window=DAY)
+    if budgets > 1:
+        await ledger.grant("ann", 1000, "rate", window=MINUTE)
     await ledger.charge("c", "ann", tokens(10))
     await ledger.grant("ann", 500, window=DAY, apply="next_window")
     assert_denied(await ledger.reserve("r", "ann", tokens(300)), "budget_exhausted", status=429)
     assert await assert_fits_exactly_then(ledger, clock, 300) == 12 * 3600 * 1000
 
 
+async def credit(ledger, amount):
+    """On ann's only window, as an adjustment writes it."""
+    await ledger.connection.execute(
+        "select preauth._correct_settled(w.window_id, -$1::bigint, preauth._now())"
+        " from preauth.budget_window as w",
+        amount,
+    )
+    await ledger.connection.execute(
+        "insert into preauth.usage_event"
+        " (account_id, request_id, kind, window_id, amounts, occurred_at, actor)"
+        " select 'ann', 'credit', 'adjustment', w.window_id,"
+        " jsonb_build_object('tokens', -$1::bigint), preauth._now(), 'test'"
+        " from preauth.budget_window as w",
+        amount,
+    )
+
+
+async def test_room_that_a_credit_gives_does_not_wait_until_another_window_ends(ledger, clock):
+    """What the hour lacks it has at 13:00; what the credit gives is gone at 12:01:10."""
+    await ledger.grant("ann", 1000, "a-rate", window=MINUTE)
+    await ledger.charge("c0", "ann", tokens(0))
+    await credit(ledger, 500)
+    await ledger.grant("ann", 1300, "b-hour", window=calendar("hour"))
+    await ledger.charge("c1", "ann", tokens(200))
+    denial = await ledger.reserve("r", "ann", tokens(1200))
+    assert_denied(denial, "budget_exhausted", status=402, budget="b-hour", retry_after_ms=None)
+
+
 async def test_a_credit_that_ages_out_is_room_that_goes(ledger, clock):
     """A credit of 500 lasts until 12:01:10; 900 spent later last until 12:01:40."""
     await ledger.grant("ann", 1000, window=MINUTE)
     await ledger.charge("c0", "ann", tokens(0))
-    await ledger.connection.execute(
-        "select preauth._correct_settled(w.window_id, -500, preauth._now()) from preauth.budget_window as w"
-    )
-    await ledger.connection.execute(
-        "insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor)"
-        """ select 'ann', 'credit', 'adjustment', window_id, '{"tokens": -500}', preauth._now(), 'test' from preauth.budget_window"""
-    )
+    await credit(ledger, 500)
     clock.advance(seconds=30)
     await ledger.charge("c1", "ann", tokens(900))
     assert_denied(await ledger.reserve("r", "ann", tokens(700)), "budget_exhausted", available=600)
@@ -179,12 +208,6 @@ async def test_a_credit_that_ages_out_is_room_that_goes(ledger, clock):
 async def test_after_a_credit_more_than_the_limit_fits_once_leases_have_lapsed(ledger, clock):
     await ledger.grant("ann", 15, window=LIFETIME, on_expiry="release")
     await ledger.reserve("lease", "ann", tokens(10), ttl_seconds=1)
-    await ledger.connection.execute(
-        "select preauth._correct_settled(w.window_id, -20, preauth._now()) from preauth.budget_window as w"
-    )
-    await ledger.connection.execute(
-        "insert into preauth.usage_event (account_id, request_id, kind, window_id, amounts, occurred_at, actor)"
-        """ select 'ann', 'credit', 'adjustment', window_id, '{"tokens": -20}', preauth._now(), 'test' from preauth.budget_window"""
-    )
+    await credit(ledger, 20)
     assert await assert_fits_exactly_then(ledger, clock, 30) == 1_000
     assert_denied(await ledger.reserve("more", "ann", tokens(36)), "exceeds_limit")
