@@ -1,5 +1,6 @@
 """A durable PostgreSQL 18 of our own, with the ledger in it."""
 
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,11 +22,14 @@ CACHE = SQL.parent / ".cache" / "bench"
 
 VERIFY_SECONDS = 60
 
+QUARTER_OF_MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+"""What PostgreSQL's documentation advises for a server's buffers."""
+
 OPTIONS = {
     "fsync": "on",
     "synchronous_commit": "on",
     "full_page_writes": "on",
-    "shared_buffers": "256MB",
+    "shared_buffers": f"{QUARTER_OF_MEMORY // 2**20}MB",
     "max_wal_size": "4GB",
     "checkpoint_timeout": "15min",
 }
