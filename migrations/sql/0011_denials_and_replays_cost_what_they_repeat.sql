@@ -109,14 +109,16 @@ CREATE OR REPLACE FUNCTION preauth._fits_at(places integer[], wanted bigint[], s
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
-  fits_at timestamptz := at;
+  fits_at timestamptz;
   slot preauth._slot;
   missing bigint;
   turns_at timestamptz;
   fits_next boolean;
 begin
   for k in 1 .. cardinality(places) loop
-    continue when places[k] is null or (wanted[k] > 0) is not true;
+    continue when places[k] is null or wanted[k] is null;
+    fits_at := coalesce(fits_at, at);
+    continue when wanted[k] = 0;
     slot := slots[places[k]];
     fits_next := not isfinite(slot.ends_at) or coalesce(wanted[k] <= slot.next_capacity, false);
     missing := slot.settled + reserved[places[k]] + wanted[k] - slot.capacity;
