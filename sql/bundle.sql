@@ -1505,7 +1505,7 @@ declare
   wanted bigint[];
   fits_at timestamptz;
 begin
-  if some_turn and preauth._may_turn(array[route]) then
+  if some_turn and preauth._may_turn(route.path, route.window_ids) then
     return preauth._ask_foreseen_at(ask, quotes, first_quote, route.path, slots, slot_ids, reserved, lapses, made, at);
   end if;
   for option_no in 0 .. preauth._last_option(ask.body) loop
@@ -5106,27 +5106,20 @@ $$;
 comment on function preauth._may_close(text, text) is 'A held line may be settled, released or lapse; what was given back may still be settled, late. A settled line never changes.';
 
 -- 040_internal/_may_turn.sql
-create function preauth._may_turn(routes preauth._route[]) returns boolean
+create function preauth._may_turn(account_ids text[], window_ids bigint[]) returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  paths text[] := array[]::text[];
-  ids bigint[] := array[]::bigint[];
 begin
-  for k in 1 .. cardinality(routes) loop
-    paths := paths || routes[k].path;
-    ids := ids || routes[k].window_ids;
-  end loop;
-  return exists (select from preauth.account as a where a.account_id = any (paths) and a.plan_changes_at is not null)
-    or exists (select from preauth.limit_raise as r where r.account_id = any (paths))
+  return exists (select from preauth.account as a where a.account_id = any (account_ids) and a.plan_changes_at is not null)
+    or exists (select from preauth.limit_raise as r where r.account_id = any (account_ids))
     or exists (
       select from preauth.budget_window as w join preauth.budget as b on b.budget_id = w.budget_id
-      where w.window_id = any (ids) and b.rollover is not null);
+      where w.window_id = any (window_ids) and b.rollover is not null);
 end
 $$;
-comment on function preauth._may_turn(preauth._route[]) is
-  'Whether time alone may change more for any of the routes than that leases lapse, slices age out and windows end with the same limit after each: a change of plan is scheduled, something is raised, or rolls over.';
+comment on function preauth._may_turn(text[], bigint[]) is
+  'Whether time alone may change more for accounts and windows than that leases lapse, slices age out and windows end with the same limit after each: a change of plan is scheduled, something is raised, or rolls over.';
 
 -- 040_internal/_missing_unit.sql
 create function preauth._missing_unit(route preauth._route, wanted bigint[]) returns text
@@ -5763,6 +5756,24 @@ $$;
 comment on function preauth._page_errors(integer, text, boolean) is
   'What is wrong with the paging of a list, as [{path, message}]; [] when nothing is. counted: the list is in the order of a number, not of keys.';
 
+-- 040_internal/_paths_of.sql
+create function preauth._paths_of(routes preauth._route[]) returns text[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  account_ids text[] := array[]::text[];
+begin
+  for k in 1 .. cardinality(routes) loop
+    if routes[k].account_id is distinct from routes[k - 1].account_id then
+      account_ids := account_ids || routes[k].path;
+    end if;
+  end loop;
+  return account_ids;
+end
+$$;
+comment on function preauth._paths_of(preauth._route[]) is 'The accounts of the routes and those above them; some more than once.';
+
 -- 040_internal/_period_ends_at.sql
 create function preauth._period_ends_at(scope text, zone text, budget preauth.budget, at timestamptz) returns timestamptz
 language sql stable
@@ -6277,7 +6288,7 @@ declare
   expiries timestamptz[] := array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n);
   lapses preauth._lapse[] := preauth._lapses(slots, lines, expiries, at, 256);
   looked_until timestamptz := (select min(l.lapses_at) from unnest(lapses) as l where l.is_last);
-  some_turn constant boolean := preauth._may_turn(routes);
+  some_turn constant boolean := preauth._may_turn(preauth._paths_of(routes), slot_ids);
   places integer[];
   wanted bigint[];
   fits_at timestamptz;
@@ -6793,6 +6804,8 @@ as $$
 declare
   answers preauth._answer[] := array[]::preauth._answer[];
   held record;
+  held_slots preauth._slot[];
+  held_lines preauth._line[];
   ask preauth._ask;
   r preauth.reservation;
   headers json;
@@ -6800,10 +6813,12 @@ declare
   to_line integer;
 begin
   held := preauth._recorded_lines(asks, known);
+  held_slots := held.slots;
+  held_lines := held.lines;
   for k in 1 .. cardinality(known) loop
     ask := asks[known[k]];
     to_line := from_line - 1;
-    while held.lines[to_line + 1].n = ask.n loop
+    while held_lines[to_line + 1].n = ask.n loop
       to_line := to_line + 1;
     end loop;
     select x.* into strict r from preauth.reservation as x where x.request_id = ask.request_id and x.account_id = ask.account_id;
@@ -6812,7 +6827,7 @@ begin
     else
       headers := preauth._own_headers(ask.account_id, routes[route_of[ask.n] + r.option_no], slots, slot_ids, reserved, at);
       if r.denial is null then
-        answers[k] := preauth._replayed_authorization(r, ask.n, headers, held.slots, held.lines, from_line, to_line, at);
+        answers[k] := preauth._replayed_authorization(r, ask.n, headers, held_slots, held_lines, from_line, to_line, at);
       else
         answers[k] := preauth._denial_answer(ask, r.denial, headers, true);
       end if;

@@ -58,7 +58,7 @@ declare
   wanted bigint[];
   fits_at timestamptz;
 begin
-  if some_turn and preauth._may_turn(array[route]) then
+  if some_turn and preauth._may_turn(route.path, route.window_ids) then
     return preauth._ask_foreseen_at(ask, quotes, first_quote, route.path, slots, slot_ids, reserved, lapses, made, at);
   end if;
   for option_no in 0 .. preauth._last_option(ask.body) loop
@@ -182,25 +182,18 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth._may_turn(routes preauth._route[])
+CREATE OR REPLACE FUNCTION preauth._may_turn(account_ids text[], window_ids bigint[])
  RETURNS boolean
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-declare
-  paths text[] := array[]::text[];
-  ids bigint[] := array[]::bigint[];
 begin
-  for k in 1 .. cardinality(routes) loop
-    paths := paths || routes[k].path;
-    ids := ids || routes[k].window_ids;
-  end loop;
-  return exists (select from preauth.account as a where a.account_id = any (paths) and a.plan_changes_at is not null)
-    or exists (select from preauth.limit_raise as r where r.account_id = any (paths))
+  return exists (select from preauth.account as a where a.account_id = any (account_ids) and a.plan_changes_at is not null)
+    or exists (select from preauth.limit_raise as r where r.account_id = any (account_ids))
     or exists (
       select from preauth.budget_window as w join preauth.budget as b on b.budget_id = w.budget_id
-      where w.window_id = any (ids) and b.rollover is not null);
+      where w.window_id = any (window_ids) and b.rollover is not null);
 end
 $function$;
 
@@ -236,6 +229,24 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._paths_of(routes preauth._route[])
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  account_ids text[] := array[]::text[];
+begin
+  for k in 1 .. cardinality(routes) loop
+    if routes[k].account_id is distinct from routes[k - 1].account_id then
+      account_ids := account_ids || routes[k].path;
+    end if;
+  end loop;
+  return account_ids;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._prove_denials(asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], lines preauth._line[], made bigint[], at timestamp with time zone, rulings preauth._ruling[])
  RETURNS preauth._ruling[]
  LANGUAGE plpgsql
@@ -245,7 +256,7 @@ declare
   expiries timestamptz[] := array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n);
   lapses preauth._lapse[] := preauth._lapses(slots, lines, expiries, at, 256);
   looked_until timestamptz := (select min(l.lapses_at) from unnest(lapses) as l where l.is_last);
-  some_turn constant boolean := preauth._may_turn(routes);
+  some_turn constant boolean := preauth._may_turn(preauth._paths_of(routes), slot_ids);
   places integer[];
   wanted bigint[];
   fits_at timestamptz;
@@ -290,6 +301,8 @@ AS $function$
 declare
   answers preauth._answer[] := array[]::preauth._answer[];
   held record;
+  held_slots preauth._slot[];
+  held_lines preauth._line[];
   ask preauth._ask;
   r preauth.reservation;
   headers json;
@@ -297,10 +310,12 @@ declare
   to_line integer;
 begin
   held := preauth._recorded_lines(asks, known);
+  held_slots := held.slots;
+  held_lines := held.lines;
   for k in 1 .. cardinality(known) loop
     ask := asks[known[k]];
     to_line := from_line - 1;
-    while held.lines[to_line + 1].n = ask.n loop
+    while held_lines[to_line + 1].n = ask.n loop
       to_line := to_line + 1;
     end loop;
     select x.* into strict r from preauth.reservation as x where x.request_id = ask.request_id and x.account_id = ask.account_id;
@@ -309,7 +324,7 @@ begin
     else
       headers := preauth._own_headers(ask.account_id, routes[route_of[ask.n] + r.option_no], slots, slot_ids, reserved, at);
       if r.denial is null then
-        answers[k] := preauth._replayed_authorization(r, ask.n, headers, held.slots, held.lines, from_line, to_line, at);
+        answers[k] := preauth._replayed_authorization(r, ask.n, headers, held_slots, held_lines, from_line, to_line, at);
       else
         answers[k] := preauth._denial_answer(ask, r.denial, headers, true);
       end if;
@@ -497,9 +512,11 @@ revoke all on function preauth._denial_body(request_id text, account_id text, de
 
 revoke all on function preauth._lapses_to_fit(slot preauth._slot, place integer, missing bigint, required bigint, lapses preauth._lapse[]) from public;
 
-revoke all on function preauth._may_turn(routes preauth._route[]) from public;
+revoke all on function preauth._may_turn(account_ids text[], window_ids bigint[]) from public;
 
 revoke all on function preauth._own_headers(account_id text, route preauth._route, slots preauth._slot[], slot_ids bigint[], reserved bigint[], at timestamp with time zone) from public;
+
+revoke all on function preauth._paths_of(routes preauth._route[]) from public;
 
 revoke all on function preauth._recorded_answers(asks preauth._ask[], known integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], at timestamp with time zone) from public;
 
@@ -519,9 +536,11 @@ comment on function preauth._denial_body(request_id text, account_id text, denia
 
 comment on function preauth._lapses_to_fit(slot preauth._slot, place integer, missing bigint, required bigint, lapses preauth._lapse[]) is 'When so many leases of a slot have lapsed that what is missing of the required is free, in the slot''s unit; null: not while its window runs. Where more leases follow than were looked at, the last of them counts as enough.';
 
-comment on function preauth._may_turn(routes preauth._route[]) is 'Whether time alone may change more for any of the routes than that leases lapse, slices age out and windows end with the same limit after each: a change of plan is scheduled, something is raised, or rolls over.';
+comment on function preauth._may_turn(account_ids text[], window_ids bigint[]) is 'Whether time alone may change more for accounts and windows than that leases lapse, slices age out and windows end with the same limit after each: a change of plan is scheduled, something is raised, or rolls over.';
 
 comment on function preauth._own_headers(account_id text, route preauth._route, slots preauth._slot[], slot_ids bigint[], reserved bigint[], at timestamp with time zone) is 'The rate limit headers of the account''s own budget with the smallest share left, after the batch; null where none has a limit.';
+
+comment on function preauth._paths_of(routes preauth._route[]) is 'The accounts of the routes and those above them; some more than once.';
 
 comment on function preauth._recorded_answers(asks preauth._ask[], known integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], at timestamp with time zone) is 'The answers to the items whose keys were decided before (known, in their order): each the same decision with the reservation''s present state, or a conflict if it asks for something else.';
 

@@ -10,7 +10,7 @@ declare
   wanted bigint[];
   fits_at timestamptz;
 begin
-  if some_turn and preauth._may_turn(array[route]) then
+  if some_turn and preauth._may_turn(route.path, route.window_ids) then
     return preauth._ask_foreseen_at(ask, quotes, first_quote, route.path, slots, slot_ids, reserved, lapses, made, at);
   end if;
   for option_no in 0 .. preauth._last_option(ask.body) loop

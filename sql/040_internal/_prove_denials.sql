@@ -8,7 +8,7 @@ declare
   expiries timestamptz[] := array(select preauth._expiry(a, at) from unnest(asks) as a order by a.n);
   lapses preauth._lapse[] := preauth._lapses(slots, lines, expiries, at, 256);
   looked_until timestamptz := (select min(l.lapses_at) from unnest(lapses) as l where l.is_last);
-  some_turn constant boolean := preauth._may_turn(routes);
+  some_turn constant boolean := preauth._may_turn(preauth._paths_of(routes), slot_ids);
   places integer[];
   wanted bigint[];
   fits_at timestamptz;

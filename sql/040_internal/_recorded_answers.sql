@@ -8,6 +8,8 @@ as $$
 declare
   answers preauth._answer[] := array[]::preauth._answer[];
   held record;
+  held_slots preauth._slot[];
+  held_lines preauth._line[];
   ask preauth._ask;
   r preauth.reservation;
   headers json;
@@ -15,10 +17,12 @@ declare
   to_line integer;
 begin
   held := preauth._recorded_lines(asks, known);
+  held_slots := held.slots;
+  held_lines := held.lines;
   for k in 1 .. cardinality(known) loop
     ask := asks[known[k]];
     to_line := from_line - 1;
-    while held.lines[to_line + 1].n = ask.n loop
+    while held_lines[to_line + 1].n = ask.n loop
       to_line := to_line + 1;
     end loop;
     select x.* into strict r from preauth.reservation as x where x.request_id = ask.request_id and x.account_id = ask.account_id;
@@ -27,7 +31,7 @@ begin
     else
       headers := preauth._own_headers(ask.account_id, routes[route_of[ask.n] + r.option_no], slots, slot_ids, reserved, at);
       if r.denial is null then
-        answers[k] := preauth._replayed_authorization(r, ask.n, headers, held.slots, held.lines, from_line, to_line, at);
+        answers[k] := preauth._replayed_authorization(r, ask.n, headers, held_slots, held_lines, from_line, to_line, at);
       else
         answers[k] := preauth._denial_answer(ask, r.denial, headers, true);
       end if;
