@@ -25,7 +25,6 @@ VERIFIED = 4
 CALLS = 100
 """Of each in a round, each on a new connection; as many on one as old as the ledger."""
 ASKED_MS = 10
-"""Of a connection that has been used; a fresh one first reads its functions, at any size."""
 
 Arguments = Callable[[int], tuple[str, list[object]]]
 """The SQL of the n-th call and its values."""
@@ -122,7 +121,7 @@ def measure(options: Options, largest: int) -> tuple[list[list[str]], str]:
 
 
 def _row(name: str, fresh: bool, power: int, took: list[float]) -> list[str]:
-    asked = f"< {ASKED_MS}" if name.startswith(NEEDED) and not fresh else ""
+    asked = f"< {ASKED_MS}" if name.startswith(NEEDED) else ""
     connection = "fresh" if fresh else "old"
     median, last = statistics.median(took), statistics.quantiles(took, n=20)[-1]
     return [name, connection, f"10^{power}", f"{median:.2f}", f"{last:.2f}", asked]

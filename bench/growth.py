@@ -43,30 +43,15 @@ HISTORY = {
 }
 
 
-BETWEEN = "between checkpoints"
-WORN_FROM = 6
-"""From this size on the indexes have more pages than a few trials touch."""
-WEAR_SECONDS = 40
-"""Long enough for a batch to have touched nearly each of them since the checkpoint."""
-
 ACCOUNTS_NAME = "reserve, 8 clients"
 
 
-def of_history(databases: dict[int, Database], when: str = "") -> list[Contender]:
+def of_history(databases: dict[int, Database]) -> list[Contender]:
     return [
-        Contender(f"{name}{when}, 10^{power} events", partial(run, script, made))
+        Contender(f"{name}, 10^{power} events", partial(run, script, made))
         for name, script in HISTORY.items()
         for power, made in databases.items()
     ]
-
-
-def wear(databases: dict[int, Database]) -> None:
-    """Use them until their pages have been logged whole, as some minutes after a checkpoint."""
-    script = HISTORY["reserve_many by 64, 8 clients, hot"]
-    for power, made in databases.items():
-        if power >= WORN_FROM:
-            done = run(script, made, WEAR_SECONDS).per_second * WEAR_SECONDS
-            say(f"10^{power} events: {done:,.0f} more")
 
 
 def of_accounts(made: Database, most: int) -> list[Contender]:
@@ -79,9 +64,8 @@ def of_accounts(made: Database, most: int) -> list[Contender]:
 def wanted(largest: int, most: int) -> list[Ratio]:
     history = [
         Ratio(f"{name}: 10^{largest} events ÷ 10^{SMALLEST}",
-              f"{name}, 10^{largest} events", f"{name}, 10^{SMALLEST} events", *asked)
-        for when, asked in ((f", {BETWEEN}", (0.87, 1.0)), ("", ()))
-        for name in (f"{history}{when}" for history in HISTORY)
+              f"{name}, 10^{largest} events", f"{name}, 10^{SMALLEST} events", 0.87, 1.0)
+        for name in HISTORY
     ]  # fmt: skip
     name = f"{ACCOUNTS_NAME}, 10^{{}} accounts"
     compared = min(2, most)
@@ -111,8 +95,6 @@ def measure(options: Options, largest: int, most: int) -> tuple[Results, str]:
             made, options, "pgbench -M prepared, one thread; random ids but where said"
         )
         results = interleave([*of_history(databases), *of_accounts(made, most)], options)
-        wear(databases)
-        interleave(of_history(databases, f", {BETWEEN}"), options, after=results)
         return results, f"{told} Of 10^{SMALLEST} events: {databases[SMALLEST].mismatches()}."
 
 

@@ -30,8 +30,8 @@ OPTIONS = {
     "synchronous_commit": "on",
     "full_page_writes": "on",
     "shared_buffers": f"{QUARTER_OF_MEMORY // 2**20}MB",
-    "max_wal_size": "16GB",
-    "checkpoint_timeout": "30min",
+    "max_wal_size": "4GB",
+    "checkpoint_timeout": "15min",
 }
 
 

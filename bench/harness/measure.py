@@ -61,15 +61,9 @@ class Results:
         return [value for value in found if value is not None]
 
 
-def interleave(
-    contenders: Sequence[Contender],
-    options: Options,
-    *,
-    warm_up: int = 1,
-    after: Results | None = None,
-) -> Results:
-    """A B C, A B C, ...; before that each once, shortly, uncounted. Added to what was before."""
-    results = after or Results()
+def interleave(contenders: Sequence[Contender], options: Options, *, warm_up: int = 1) -> Results:
+    """A B C, A B C, ...; before that each once, shortly, uncounted."""
+    results = Results()
     for contender in contenders if warm_up else ():
         say(f"warming up: {contender.name}")
         contender.run(warm_up)
