@@ -88,6 +88,18 @@ async def test_a_kept_hold_counts_until_it_is_settled_though_a_lease_beside_it_h
     assert holds(await ledger.call("audit_why_denied", request_id="no")) == {"kept": 80}
 
 
+async def test_a_lease_that_is_settled_late_had_stopped_counting_at_its_end(ledger, clock):
+    await ledger.grant("ann", 100, on_expiry="release")
+    await ledger.reserve("open", "ann", tokens(80), ttl_seconds=3600)
+    clock.advance(seconds=1)
+    await ledger.reserve("lapsed", "ann", tokens(20), ttl_seconds=1)
+    clock.advance(seconds=2)
+    await ledger.reserve("no", "ann", tokens(50))
+    clock.advance(seconds=1)
+    assert (await ledger.settle("lapsed", tokens(20)))["late"] is True
+    assert holds(await ledger.call("audit_why_denied", request_id="no")) == {"open": 80}
+
+
 @pytest.mark.parametrize(("before", "after"), [("z", "a"), ("a", "z")])
 async def test_of_one_batch_only_what_was_decided_before_counts(ledger, before, after):
     await ledger.grant("ann", 1000)
