@@ -45,9 +45,10 @@ where r.request_id = 'first' and r.account_id = 'a1'
 
 LINES = f"""
 insert into preauth.hold_line
-  (request_id, account_id, position, window_id, amount, available_after, state, settled_amount)
+  (request_id, account_id, position, window_id, amount, available_after, state, settled_amount,
+   created_at)
 select made.request_id, made.account_id, l.position, coalesce(w.window_id, l.window_id), l.amount,
-  {SHARED_LIMIT}, l.state, l.settled_amount
+  {SHARED_LIMIT}, l.state, l.settled_amount, made.at
 from made cross join preauth.hold_line as l
 left join preauth.budget_window as w on w.account_id = made.account_id and l.position = 1
 where l.request_id = 'first' and l.account_id = 'a1'

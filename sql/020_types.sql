@@ -86,6 +86,7 @@ comment on type preauth._ruling is
   'What was decided for item n. verdict: authorized, a denial reason, a refusal code, or recorded (decided before). option_no: 0 is the request itself, k its k-th alternative. slot, required, available: of the line that could not be covered. on_expiry: the strictest policy of what is held, null when nothing is.';
 
 create type preauth._closing as (
+  created_at timestamptz,
   request_id text,
   account_id text,
   position smallint,
@@ -96,6 +97,7 @@ create type preauth._closing as (
 comment on type preauth._closing is 'A wish to move a hold line, on its window, to next_state (settled, released, lapsed), settled_amount spent (null unless settled).';
 
 create type preauth._closed as (
+  created_at timestamptz,
   request_id text,
   account_id text,
   position smallint,

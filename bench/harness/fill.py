@@ -33,7 +33,7 @@ new rows don't lie scattered over the whole past either."""
 
 TABLES: dict[str, dict[str, str]] = {
     "preauth.reservation": {"created_at": "made.at", "closure": CLOSURE},
-    "preauth.hold_line": {"window_id": "w.window_id"},
+    "preauth.hold_line": {"window_id": "w.window_id", "created_at": "made.at"},
     "preauth.usage_event": {"occurred_at": "made.at"},
 }
 

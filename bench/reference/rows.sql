@@ -11,8 +11,8 @@ begin
   insert into preauth.reservation (request_id, account_id, call, body, state, option_no, on_expiry, created_at, expires_at, actor)
   values (request, account, 'reserve', jsonb_build_object('amounts', jsonb_build_object('usd_nano', rows.amount), 'ttl_seconds', 3600),
     'authorized', 0, 'keep', now(), now() + interval '1 hour', current_user);
-  insert into preauth.hold_line (request_id, account_id, position, window_id, amount, available_after, state)
-  values (request, account, 1, held.window_id, rows.amount, held.available, 'held');
+  insert into preauth.hold_line (request_id, account_id, position, window_id, amount, available_after, state, created_at)
+  values (request, account, 1, held.window_id, rows.amount, held.available, 'held', now());
   return held.available;
 end
 $$;

@@ -13,14 +13,14 @@ begin
   insert into preauth.window_checkpoint (window_id, account_id, settled_amount, line_count, archived_until)
   select w.window_id, w.account_id, sum(coalesce(l.settled_amount, 0)), count(*), before
   from unnest(chosen) as c
-  join preauth.hold_line as l on l.request_id = c.request_id and l.account_id = c.account_id
+  join preauth.hold_line as l on l.created_at = c.created_at and l.request_id = c.request_id and l.account_id = c.account_id
   join preauth.budget_window as w on w.window_id = l.window_id
   group by w.window_id, w.account_id
   order by w.window_id
   on conflict (window_id, account_id) do update
   set settled_amount = window_checkpoint.settled_amount + excluded.settled_amount, line_count = window_checkpoint.line_count + excluded.line_count,
     archived_until = greatest(window_checkpoint.archived_until, excluded.archived_until);
-  delete from preauth.hold_line as l using unnest(chosen) as c where l.request_id = c.request_id and l.account_id = c.account_id;
+  delete from preauth.hold_line as l using unnest(chosen) as c where l.created_at = c.created_at and l.request_id = c.request_id and l.account_id = c.account_id;
   delete from preauth.usage_event as u using unnest(chosen) as c where u.request_id = c.request_id and u.account_id = c.account_id and u.window_id is null;
   delete from preauth.reservation_event as e using unnest(chosen) as c where e.request_id = c.request_id and e.account_id = c.account_id;
   update preauth.reservation as r

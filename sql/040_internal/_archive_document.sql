@@ -9,7 +9,7 @@ as $$
       from preauth.hold_line as l
       join preauth.budget_window as w on w.window_id = l.window_id
       join preauth.budget as b on b.budget_id = w.budget_id
-      where l.request_id = r.request_id and l.account_id = r.account_id),
+      where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id),
     'usage_events', (
       select coalesce(jsonb_agg(to_jsonb(u) order by u.event_id), '[]')
       from preauth.usage_event as u where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null),

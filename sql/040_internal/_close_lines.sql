@@ -28,7 +28,7 @@ begin
     select h.line from unnest(closings) with ordinality as c
     cross join lateral (
       select l as line from preauth.hold_line as l
-      where l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position
+      where l.created_at = c.created_at and l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position
       offset 0  -- one look-up by key for each, however few rows the planner has seen
     ) as h
     order by c.ordinality);
@@ -46,7 +46,7 @@ begin
     end if;
     tallies[place].spent := tallies[place].spent + coalesce(closings[k].settled_amount, 0);
     notable := notable or coalesce(tallies[place].settled + tallies[place].spent >= tallies[place].notable_from, false);
-    closed := closed || row(lines[k].request_id, lines[k].account_id, lines[k].position, lines[k].window_id,
+    closed := closed || row(lines[k].created_at, lines[k].request_id, lines[k].account_id, lines[k].position, lines[k].window_id,
       tallies[place].scope, tallies[place].budget, tallies[place].unit, tallies[place].window_key, closings[k].next_state,
       not held or lapsed, lines[k].amount, closings[k].settled_amount, tallies[place].settled + tallies[place].spent,
       tallies[place].reserved - tallies[place].freed - coalesce(tallies[place].lapsed, 0), tallies[place].limit_amount)::preauth._closed;

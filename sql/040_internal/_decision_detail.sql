@@ -11,6 +11,6 @@ as $$
       from preauth.hold_line as l
       join preauth.budget_window as w on w.window_id = l.window_id
       join preauth.budget as b on b.budget_id = w.budget_id
-      where l.request_id = r.request_id and l.account_id = r.account_id)))
+      where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id)))
 $$;
 comment on function preauth._decision_detail(preauth.reservation) is 'What a decision was about and what it held: amounts in their units, shared scopes with their fill level.';

@@ -17,7 +17,7 @@ begin
     from unnest(due) as r
     cross join lateral (
       select l.position, preauth._expiry_closing(l, at) as closing from preauth.hold_line as l
-      where l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'held' and (l.lapses_at <= at or r.on_expiry = 'charge')
+      where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'held' and (l.lapses_at <= at or r.on_expiry = 'charge')
       offset 0  -- one look-up by key for each, however few rows the planner has seen
     ) as h
     order by r.request_id, r.account_id, h.position), at);

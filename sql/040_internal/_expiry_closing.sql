@@ -4,8 +4,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   return case
-    when line.lapses_at <= at then row(line.request_id, line.account_id, line.position, line.window_id, 'lapsed', null)::preauth._closing
-    else row(line.request_id, line.account_id, line.position, line.window_id, 'settled', line.amount)::preauth._closing
+    when line.lapses_at <= at then row(line.created_at, line.request_id, line.account_id, line.position, line.window_id, 'lapsed', null)::preauth._closing
+    else row(line.created_at, line.request_id, line.account_id, line.position, line.window_id, 'settled', line.amount)::preauth._closing
   end;
 end
 $$;

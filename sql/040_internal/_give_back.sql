@@ -6,7 +6,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   lapsed preauth._closing[] := array(
-    select row(l.request_id, l.account_id, l.position, l.window_id, 'lapsed', null)::preauth._closing
+    select row(l.created_at, l.request_id, l.account_id, l.position, l.window_id, 'lapsed', null)::preauth._closing
     from preauth.hold_line as l
     where l.window_id = _give_back.window_id and l.lapses_at <= at
     order by l.lapses_at

@@ -18,9 +18,9 @@ begin
       case when (asks[lines[k].n].body ->> 'record')::boolean then preauth._most_counted() else slots[place].capacity end);
   end loop;
   perform preauth._hold(window_ids, amounts, capacities);
-  insert into preauth.hold_line (request_id, account_id, position, window_id, amount, available_after, state, lapses_at)
+  insert into preauth.hold_line (request_id, account_id, position, window_id, amount, available_after, state, lapses_at, created_at)
   select asks[l.n].request_id, asks[l.n].account_id, l.position, window_ids[l.slot], l.amount, l.available_after, 'held',
-    case when slots[l.slot].on_expiry = 'release' then at + make_interval(secs => (asks[l.n].body ->> 'ttl_seconds')::integer) end
+    case when slots[l.slot].on_expiry = 'release' then at + make_interval(secs => (asks[l.n].body ->> 'ttl_seconds')::integer) end, at
   from unnest(lines) as l;
 end
 $$;

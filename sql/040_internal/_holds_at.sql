@@ -36,7 +36,7 @@ declare
         -- what was settled before its time says itself when that was; else it is looked up
         case when l.state = 'settled' and (r.closure ->> 'settled_at')::timestamptz < r.expires_at then (r.closure ->> 'settled_at')::timestamptz end as settled_at
       from preauth.hold_line as l
-      where l.request_id = r.request_id and l.account_id = r.account_id and l.window_id = w.window_id and l.amount > 0
+      where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id and l.window_id = w.window_id and l.amount > 0
         -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
         and (r.created_at < _holds_at.at or l.available_after is null or l.available_after >= _holds_at.available)
         and (r.call = 'reserve' or r.created_at = _holds_at.at)

@@ -9,7 +9,7 @@ begin
   if not (preauth._has_twin(asks) or cardinality(asks) > 1 and (call = 'resolve' or preauth._is_charge_due(held, at))) then
     return preauth._lifecycle_round(call, asks, held, at);
   end if;
-  perform preauth._lock_windows(array(select distinct h.window_id from unnest(preauth._holdings(asks)) as h));
+  perform preauth._lock_windows(array(select distinct h.window_id from unnest(preauth._holdings(held)) as h));
   while cardinality(asks) > 0 loop
     turn := array(select distinct on (a.request_id, a.account_id) a from unnest(asks) as a order by a.request_id, a.account_id, a.n);
     turn := array(select t from unnest(turn) as t order by t.n);

@@ -1,16 +1,16 @@
 -- What has lapsed already is not locked: a decision could not give it back, and would count it, for as long as this call takes.
-create function preauth._lock_leases(request_id text, account_id text, at timestamptz) returns boolean
+create function preauth._lock_leases(held preauth.reservation, at timestamptz) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform from preauth.hold_line as l
-  where l.request_id = _lock_leases.request_id and l.account_id = _lock_leases.account_id and l.lapses_at > at
+  where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and l.lapses_at > at
   order by l.position
   for no key update;
   return not exists (
     select from preauth.hold_line as l
-    where l.request_id = _lock_leases.request_id and l.account_id = _lock_leases.account_id and (l.state = 'lapsed' or l.lapses_at <= at));
+    where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and (l.state = 'lapsed' or l.lapses_at <= at));
 end
 $$;
-comment on function preauth._lock_leases(text, text, timestamptz) is 'Locks a reservation''s leases against lapsing; false if one has lapsed already.';
+comment on function preauth._lock_leases(preauth.reservation, timestamptz) is 'Locks a reservation''s leases against lapsing; false if one has lapsed already.';

@@ -9,6 +9,6 @@ as $$
         select from preauth.hold_line as l
         join preauth.budget_window as w on w.window_id = l.window_id and w.slice_length is not null
         join preauth.window_slice as s on s.window_id = w.window_id and s.ages_at = preauth._ages_at(u.occurred_at, w.slice_length, w.slice_count)
-        where l.request_id = r.request_id and l.account_id = r.account_id))
+        where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id))
 $$;
 comment on function preauth._may_archive(preauth.reservation, timestamptz) is 'Whether all of it is from before an instant, and has aged out of the rolling windows that count it.';

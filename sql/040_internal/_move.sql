@@ -8,7 +8,7 @@ begin
   from unnest(closed) as c
   cross join lateral (
     select x.ctid from preauth.hold_line as x
-    where x.request_id = c.request_id and x.account_id = c.account_id and x.position = c.position
+    where x.created_at = c.created_at and x.request_id = c.request_id and x.account_id = c.account_id and x.position = c.position
     offset 0  -- one look-up by key for each, however few rows the planner has seen
   ) as place
   where l.ctid = place.ctid;

@@ -7,6 +7,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   answers preauth._answer[] := array[]::preauth._answer[];
+  recorded preauth.reservation[] := preauth._held(array(select asks[k.n] from unnest(known) with ordinality as k (n, place) order by k.place));
   held record;
   held_slots preauth._slot[];
   held_lines preauth._line[];
@@ -16,7 +17,7 @@ declare
   from_line integer := 1;
   to_line integer;
 begin
-  held := preauth._recorded_lines(asks, known);
+  held := preauth._recorded_lines(recorded, known);
   held_slots := held.slots;
   held_lines := held.lines;
   for k in 1 .. cardinality(known) loop
@@ -25,7 +26,7 @@ begin
     while held_lines[to_line + 1].n = ask.n loop
       to_line := to_line + 1;
     end loop;
-    select x.* into strict r from preauth.reservation as x where x.request_id = ask.request_id and x.account_id = ask.account_id;
+    r := recorded[k];
     if (r.call, r.body) is distinct from (ask.call, ask.body) then
       answers[k] := preauth._problem_answer(ask.n, preauth._refusal(ask, 'request_id_conflict'));
     else

@@ -1,4 +1,4 @@
-create function preauth._release(asks preauth._ask[], at timestamptz) returns setof preauth._answer
+create function preauth._release(asks preauth._ask[], held preauth.reservation[], at timestamptz) returns setof preauth._answer
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -9,8 +9,8 @@ begin
     return;
   end if;
   closed := preauth._close_lines(array(
-    select row(asks[h.place].request_id, asks[h.place].account_id, h.position, h.window_id, 'released', null)::preauth._closing
-    from unnest(preauth._holdings(asks)) as h
+    select row(held[h.place].created_at, asks[h.place].request_id, asks[h.place].account_id, h.position, h.window_id, 'released', null)::preauth._closing
+    from unnest(preauth._holdings(held)) as h
     where h.state = 'held'
     order by asks[h.place].n, h.position), at);
   perform preauth._note(a, 'released', jsonb_build_object('reason', a.body -> 'reason'), at) from unnest(asks) as a;
@@ -32,4 +32,4 @@ begin
     select r.n, 200, null::json, r.reply::json, null::text from replies as r;
 end
 $$;
-comment on function preauth._release(preauth._ask[], timestamptz) is 'Gives back what locked reservations hold: lines and windows, events, states, replies.';
+comment on function preauth._release(preauth._ask[], preauth.reservation[], timestamptz) is 'Gives back what locked reservations hold (held: each ask''s): lines and windows, events, states, replies.';

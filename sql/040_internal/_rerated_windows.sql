@@ -4,7 +4,8 @@ set search_path = pg_catalog, pg_temp
 as $$
   select l.window_id, sum(f.after - f.before)
   from unnest(reratings) as f
-  join preauth.hold_line as l on l.request_id = f.request_id and l.account_id = f.account_id and l.state = 'settled'
+  join preauth.reservation as r on r.request_id = f.request_id and r.account_id = f.account_id
+  join preauth.hold_line as l on l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'settled'
   join preauth.budget_window as w on w.window_id = l.window_id
   join preauth.budget as b on b.budget_id = w.budget_id
   where b.unit = _rerated_windows.unit

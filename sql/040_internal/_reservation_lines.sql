@@ -8,6 +8,6 @@ as $$
   from preauth.hold_line as l
   join preauth.budget_window as w on w.window_id = l.window_id
   join preauth.budget as b on b.budget_id = w.budget_id
-  where l.request_id = r.request_id and l.account_id = r.account_id
+  where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id
 $$;
 comment on function preauth._reservation_lines(preauth.reservation, timestamptz) is 'What a reservation holds or has settled, line by line.';

@@ -10,11 +10,11 @@ begin
     return;
   end if;
   perform preauth._close_lines(array(
-    select row(asks[s.n].request_id, asks[s.n].account_id, h.position, h.window_id, 'settled', h.amount)::preauth._closing
+    select row(at, asks[s.n].request_id, asks[s.n].account_id, h.position, h.window_id, 'settled', h.amount)::preauth._closing
     from unnest(spent) as s (n)
     cross join lateral (
       select l.position, l.window_id, l.amount from preauth.hold_line as l
-      where l.request_id = asks[s.n].request_id and l.account_id = asks[s.n].account_id
+      where l.created_at = at and l.request_id = asks[s.n].request_id and l.account_id = asks[s.n].account_id
       offset 0  -- one look-up by key for each, however few rows the planner has seen
     ) as h), at);
   insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor, usage, cost, price_table_ids)

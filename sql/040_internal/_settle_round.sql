@@ -16,7 +16,7 @@ begin
     held := preauth._held(asks);
   end if;
   asks := preauth._with_costs(asks, held);
-  holdings := preauth._holdings(asks);
+  holdings := preauth._holdings(held);
   for k in 1 .. cardinality(asks) loop
     f := preauth._settle_finding(asks[k], held[k], k, holdings, from_line, at);
     to_line := f.to_line;
@@ -24,15 +24,15 @@ begin
       when 'settle' then
         ready := ready || case when asks[k].body -> 'amounts' is null then preauth._with_amounts(asks[k], f.amounts) else asks[k] end;
         for l in from_line .. to_line loop
-          closings := closings || row(asks[k].request_id, asks[k].account_id, holdings[l].position, holdings[l].window_id, 'settled',
+          closings := closings || row(held[k].created_at, asks[k].request_id, asks[k].account_id, holdings[l].position, holdings[l].window_id, 'settled',
             f.spent[l - from_line + 1])::preauth._closing;
         end loop;
       when 'replay' then
         answers := answers || row(asks[k].n, 200, null, (preauth._prior_reply(asks[k], held[k]) || '{"replayed": true}')::json, null)::preauth._answer;
       when 'mark_unknown' then
-        answers := answers || preauth._mark_unknown(asks[k], at);
+        answers := answers || preauth._mark_unknown(asks[k], held[k], at);
       when 'mark_exceeding' then
-        answers := answers || preauth._mark_exceeding(asks[k], at);
+        answers := answers || preauth._mark_exceeding(asks[k], held[k], at);
       else
         answers := answers || preauth._refuse_settlement(asks[k], f.verdict, f.missing_unit, at);
     end case;

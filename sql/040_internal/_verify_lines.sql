@@ -4,7 +4,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   select c.check_name, l.account_id, l.window_id, l.request_id, c.expected, c.actual
   from preauth.hold_line as l
-  left join preauth.reservation as r on r.request_id = l.request_id and r.account_id = l.account_id
+  left join preauth.reservation as r on r.created_at = l.created_at and r.request_id = l.request_id and r.account_id = l.account_id
   left join preauth.budget_window as w on w.window_id = l.window_id
   left join preauth.budget as b on b.budget_id = w.budget_id
   left join preauth.usage_event as u

@@ -26,8 +26,8 @@ SOUND_RESERVATION = {
 }  # fmt: skip
 LINE = """
 insert into preauth.hold_line
-  (request_id, account_id, position, window_id, amount, state, lapses_at, settled_amount)
-values ('r', 'ann', 1, 1, {amount}, {state}, {lapses_at}, {settled_amount})
+  (request_id, account_id, position, window_id, amount, state, lapses_at, settled_amount, created_at)
+values ('r', 'ann', 1, 1, {amount}, {state}, {lapses_at}, {settled_amount}, now())
 """
 SOUND_LINE = {"amount": "0", "state": "'held'", "lapses_at": "null", "settled_amount": "null"}
 EVENT = """

@@ -41,7 +41,7 @@ async def test_a_line_does_not_lapse_before_its_time_whoever_says_so(ledger, clo
     await ledger.reserve("r", "ann", {"tokens": 100}, ttl_seconds=5)
     lapse = """
         select preauth._close_lines(array(
-          select row(l.request_id, l.account_id, l.position, l.window_id, 'lapsed', null)::preauth._closing
+          select row(l.created_at, l.request_id, l.account_id, l.position, l.window_id, 'lapsed', null)::preauth._closing
           from preauth.hold_line as l), preauth._now())"""
     clock.advance(seconds=4, microseconds=999_999)
     await ledger.connection.execute(lapse)

@@ -71,6 +71,7 @@ TAMPERINGS = {
     "a settled amount was changed": f"update preauth.hold_line set settled_amount = 29 where {LINE.format('settled', 'settled')}",
     "a settled line was moved to another window": "update preauth.hold_line set window_id = (select min(window_id) from preauth.budget_window where account_id = 'bob')"
     f" where {LINE.format('settled', 'settled')}",
+    "a line is not of its reservation's instant": f"update preauth.hold_line set created_at = created_at + interval '1 microsecond' where {LINE.format('open', 'open')}",
     "a held line was lost": f"delete from preauth.hold_line where {LINE.format('open', 'open')}",
     "a settled line was lost": f"delete from preauth.hold_line where {LINE.format('settled', 'settled')}",
     "a line was released though its reservation is open": f"update preauth.hold_line set state = 'released', lapses_at = null where {LINE.format('open', 'open')}",
@@ -122,6 +123,7 @@ FOUND_BY = {
     "a settled line was lost": "window_settled_is_sum_of_settled_lines_and_adjustments",
     "a line was released though its reservation is open": "line_states_agree_with_reservation",
     "a window was lost": "line_has_reservation_and_window",
+    "a line is not of its reservation's instant": "line_has_reservation_and_window",
     "a reservation was lost": "line_has_reservation_and_window",
     "a settled reservation is open again": "settled_exactly_once",
     "an open reservation is released, its lines held": "line_states_agree_with_reservation",
