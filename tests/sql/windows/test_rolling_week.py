@@ -50,7 +50,9 @@ begin
           if test_clock.draw(second, 5, 5) = 0 then
             perform preauth_api.release(held, 'not sent');
           else
-            select test_clock.draw(second, 6, l.amount::integer + 1) into amount from preauth.hold_line as l where l.request_id = held and l.account_id = 'ann';
+            select test_clock.draw(second, 6, l.amount::integer + 1) into amount from preauth.reservation as r
+            join preauth.hold_line as l on l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id
+            where r.request_id = held and r.account_id = 'ann';
             perform preauth_api.settle(held, jsonb_build_object('tokens', amount));
             insert into test_clock.spent values (second, amount);
           end if;
