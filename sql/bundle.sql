@@ -132,6 +132,7 @@ comment on type preauth._ruling is
   'What was decided for item n. verdict: authorized, a denial reason, a refusal code, or recorded (decided before). option_no: 0 is the request itself, k its k-th alternative. slot, required, available: of the line that could not be covered. on_expiry: the strictest policy of what is held, null when nothing is.';
 
 create type preauth._closing as (
+  created_at timestamptz,
   request_id text,
   account_id text,
   position smallint,
@@ -142,6 +143,7 @@ create type preauth._closing as (
 comment on type preauth._closing is 'A wish to move a hold line, on its window, to next_state (settled, released, lapsed), settled_amount spent (null unless settled).';
 
 create type preauth._closed as (
+  created_at timestamptz,
   request_id text,
   account_id text,
   position smallint,
@@ -595,6 +597,7 @@ comment on column preauth.reservation.price_table_ids is 'The price tables that 
 comment on column preauth.reservation.archived_at is 'When its content was moved to an archive; null while it is here. What is left keeps the key from being used again.';
 
 -- 030_tables/060_hold_line.sql
+-- The key begins with the time: new lines come last in its index, however random the ids are (docs/adr/0012).
 -- No foreign key to the window: it costs 14 % on a hot row. preauth_api.verify() checks what it would.
 create table preauth.hold_line (
   request_id text not null,
@@ -606,7 +609,8 @@ create table preauth.hold_line (
   state text not null,
   lapses_at timestamptz,
   settled_amount bigint,
-  constraint hold_line_pkey primary key (request_id, account_id, position),
+  created_at timestamptz not null,
+  constraint hold_line_pkey primary key (created_at, request_id, account_id, position),
   constraint hold_line_sound check (preauth._is_sound_line(state, amount, lapses_at, settled_amount))
 ) with (fillfactor = 80);
 create index hold_line_lease on preauth.hold_line (window_id, lapses_at) where lapses_at is not null;
@@ -621,6 +625,7 @@ comment on column preauth.hold_line.available_after is 'The window''s available 
 comment on column preauth.hold_line.state is 'held counts in the window''s reserved; settled counts settled_amount in its settled; released and lapsed count nothing.';
 comment on column preauth.hold_line.lapses_at is 'When a held lease stops counting by itself; null unless it is one.';
 comment on column preauth.hold_line.settled_amount is 'What was spent, in the budget''s unit; null unless settled.';
+comment on column preauth.hold_line.created_at is 'The reservation''s created_at.';
 
 -- 030_tables/070_usage_event.sql
 create table preauth.usage_event (
@@ -1354,14 +1359,14 @@ begin
   insert into preauth.window_checkpoint (window_id, account_id, settled_amount, line_count, archived_until)
   select w.window_id, w.account_id, sum(coalesce(l.settled_amount, 0)), count(*), before
   from unnest(chosen) as c
-  join preauth.hold_line as l on l.request_id = c.request_id and l.account_id = c.account_id
+  join preauth.hold_line as l on l.created_at = c.created_at and l.request_id = c.request_id and l.account_id = c.account_id
   join preauth.budget_window as w on w.window_id = l.window_id
   group by w.window_id, w.account_id
   order by w.window_id
   on conflict (window_id, account_id) do update
   set settled_amount = window_checkpoint.settled_amount + excluded.settled_amount, line_count = window_checkpoint.line_count + excluded.line_count,
     archived_until = greatest(window_checkpoint.archived_until, excluded.archived_until);
-  delete from preauth.hold_line as l using unnest(chosen) as c where l.request_id = c.request_id and l.account_id = c.account_id;
+  delete from preauth.hold_line as l using unnest(chosen) as c where l.created_at = c.created_at and l.request_id = c.request_id and l.account_id = c.account_id;
   delete from preauth.usage_event as u using unnest(chosen) as c where u.request_id = c.request_id and u.account_id = c.account_id and u.window_id is null;
   delete from preauth.reservation_event as e using unnest(chosen) as c where e.request_id = c.request_id and e.account_id = c.account_id;
   update preauth.reservation as r
@@ -1387,7 +1392,7 @@ as $$
       from preauth.hold_line as l
       join preauth.budget_window as w on w.window_id = l.window_id
       join preauth.budget as b on b.budget_id = w.budget_id
-      where l.request_id = r.request_id and l.account_id = r.account_id),
+      where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id),
     'usage_events', (
       select coalesce(jsonb_agg(to_jsonb(u) order by u.event_id), '[]')
       from preauth.usage_event as u where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null),
@@ -2199,7 +2204,7 @@ begin
     select h.line from unnest(closings) with ordinality as c
     cross join lateral (
       select l as line from preauth.hold_line as l
-      where l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position
+      where l.created_at = c.created_at and l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position
       offset 0  -- one look-up by key for each, however few rows the planner has seen
     ) as h
     order by c.ordinality);
@@ -2217,7 +2222,7 @@ begin
     end if;
     tallies[place].spent := tallies[place].spent + coalesce(closings[k].settled_amount, 0);
     notable := notable or coalesce(tallies[place].settled + tallies[place].spent >= tallies[place].notable_from, false);
-    closed := closed || row(lines[k].request_id, lines[k].account_id, lines[k].position, lines[k].window_id,
+    closed := closed || row(lines[k].created_at, lines[k].request_id, lines[k].account_id, lines[k].position, lines[k].window_id,
       tallies[place].scope, tallies[place].budget, tallies[place].unit, tallies[place].window_key, closings[k].next_state,
       not held or lapsed, lines[k].amount, closings[k].settled_amount, tallies[place].settled + tallies[place].spent,
       tallies[place].reserved - tallies[place].freed - coalesce(tallies[place].lapsed, 0), tallies[place].limit_amount)::preauth._closed;
@@ -2687,7 +2692,7 @@ as $$
       from preauth.hold_line as l
       join preauth.budget_window as w on w.window_id = l.window_id
       join preauth.budget as b on b.budget_id = w.budget_id
-      where l.request_id = r.request_id and l.account_id = r.account_id)))
+      where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id)))
 $$;
 comment on function preauth._decision_detail(preauth.reservation) is 'What a decision was about and what it held: amounts in their units, shared scopes with their fill level.';
 
@@ -2993,7 +2998,7 @@ begin
     from unnest(due) as r
     cross join lateral (
       select l.position, preauth._expiry_closing(l, at) as closing from preauth.hold_line as l
-      where l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'held' and (l.lapses_at <= at or r.on_expiry = 'charge')
+      where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'held' and (l.lapses_at <= at or r.on_expiry = 'charge')
       offset 0  -- one look-up by key for each, however few rows the planner has seen
     ) as h
     order by r.request_id, r.account_id, h.position), at);
@@ -3022,8 +3027,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   return case
-    when line.lapses_at <= at then row(line.request_id, line.account_id, line.position, line.window_id, 'lapsed', null)::preauth._closing
-    else row(line.request_id, line.account_id, line.position, line.window_id, 'settled', line.amount)::preauth._closing
+    when line.lapses_at <= at then row(line.created_at, line.request_id, line.account_id, line.position, line.window_id, 'lapsed', null)::preauth._closing
+    else row(line.created_at, line.request_id, line.account_id, line.position, line.window_id, 'settled', line.amount)::preauth._closing
   end;
 end
 $$;
@@ -3043,7 +3048,7 @@ $$;
 comment on function preauth._expiry_settlement(preauth.reservation, preauth._closed[], timestamptz) is 'The settlement of a hold that was charged when its time passed.';
 
 -- 040_internal/_extend.sql
-create function preauth._extend(ask preauth._ask, expires_at timestamptz, at timestamptz) returns json
+create function preauth._extend(ask preauth._ask, held preauth.reservation, expires_at timestamptz, at timestamptz) returns json
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -3051,7 +3056,7 @@ declare
   state text;
 begin
   update preauth.hold_line as l set lapses_at = _extend.expires_at
-  where l.request_id = ask.request_id and l.account_id = ask.account_id and l.lapses_at is not null;
+  where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and l.lapses_at is not null;
   update preauth.reservation as r set expires_at = _extend.expires_at
   where r.request_id = ask.request_id and r.account_id = ask.account_id
   returning r.state into state;
@@ -3060,7 +3065,7 @@ begin
     'expires_at', preauth._time(expires_at), 'replayed', false);
 end
 $$;
-comment on function preauth._extend(preauth._ask, timestamptz, timestamptz) is 'Moves the end of a hold whose reservation and lines are locked; the reply.';
+comment on function preauth._extend(preauth._ask, preauth.reservation, timestamptz, timestamptz) is 'Moves the end of a hold whose reservation and lines are locked; the reply.';
 
 -- 040_internal/_extend_round.sql
 create function preauth._extend_round(asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
@@ -3074,12 +3079,12 @@ declare
 begin
   for k in select s from generate_subscripts(asks, 1) as s order by asks[s].request_id, asks[s].account_id loop
     code := preauth._open_verdict(held[k], at);
-    if code is null and (held[k].state = 'unknown' or held[k].expires_at <= at or not preauth._lock_leases(asks[k].request_id, asks[k].account_id, at)) then
+    if code is null and (held[k].state = 'unknown' or held[k].expires_at <= at or not preauth._lock_leases(held[k], at)) then
       code := 'hold_lapsed';
     end if;
     answers := answers || case
       when code is not null then preauth._problem_answer(asks[k].n, preauth._lifecycle_refusal(asks[k], code))
-      else row(asks[k].n, 200, null, preauth._extend(asks[k], greatest(held[k].expires_at, preauth._expiry(asks[k], at)), at), null)::preauth._answer
+      else row(asks[k].n, 200, null, preauth._extend(asks[k], held[k], greatest(held[k].expires_at, preauth._expiry(asks[k], at)), at), null)::preauth._answer
     end;
   end loop;
   return answers;
@@ -3477,7 +3482,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   lapsed preauth._closing[] := array(
-    select row(l.request_id, l.account_id, l.position, l.window_id, 'lapsed', null)::preauth._closing
+    select row(l.created_at, l.request_id, l.account_id, l.position, l.window_id, 'lapsed', null)::preauth._closing
     from preauth.hold_line as l
     where l.window_id = _give_back.window_id and l.lapses_at <= at
     order by l.lapses_at
@@ -3632,35 +3637,35 @@ begin
       case when (asks[lines[k].n].body ->> 'record')::boolean then preauth._most_counted() else slots[place].capacity end);
   end loop;
   perform preauth._hold(window_ids, amounts, capacities);
-  insert into preauth.hold_line (request_id, account_id, position, window_id, amount, available_after, state, lapses_at)
+  insert into preauth.hold_line (request_id, account_id, position, window_id, amount, available_after, state, lapses_at, created_at)
   select asks[l.n].request_id, asks[l.n].account_id, l.position, window_ids[l.slot], l.amount, l.available_after, 'held',
-    case when slots[l.slot].on_expiry = 'release' then at + make_interval(secs => (asks[l.n].body ->> 'ttl_seconds')::integer) end
+    case when slots[l.slot].on_expiry = 'release' then at + make_interval(secs => (asks[l.n].body ->> 'ttl_seconds')::integer) end, at
   from unnest(lines) as l;
 end
 $$;
 comment on function preauth._hold_lines(preauth._ask[], preauth._line[], preauth._slot[], timestamptz) is 'Holds on the windows what was decided, and writes the hold lines.';
 
 -- 040_internal/_holdings.sql
-create function preauth._holdings(asks preauth._ask[]) returns preauth._holding[]
+create function preauth._holdings(held preauth.reservation[]) returns preauth._holding[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(
-    select row(a.ordinality, h.position, h.window_id, h.unit, h.overage, h.amount, h.state, h.lapses_at, h.window_settled)::preauth._holding
-    from unnest(asks) with ordinality as a
+    select row(r.ordinality, h.position, h.window_id, h.unit, h.overage, h.amount, h.state, h.lapses_at, h.window_settled)::preauth._holding
+    from unnest(held) with ordinality as r
     cross join lateral (
       select l.position, l.window_id, b.unit, b.overage, l.amount, l.state, l.lapses_at, w.settled as window_settled
       from preauth.hold_line as l
       join preauth.budget_window as w on w.window_id = l.window_id
       join preauth.budget as b on b.budget_id = w.budget_id
-      where l.request_id = a.request_id and l.account_id = a.account_id
+      where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id
       offset 0  -- one look-up by key for each, however few rows the planner has seen
     ) as h
-    order by a.ordinality, h.position);
+    order by r.ordinality, h.position);
 end
 $$;
-comment on function preauth._holdings(preauth._ask[]) is 'The hold lines of the asks'' reservations, in the order of the asks and of their positions.';
+comment on function preauth._holdings(preauth.reservation[]) is 'The hold lines of reservations, in the order of these and of their positions.';
 
 -- 040_internal/_holds_at.sql
 -- The newest holds are the likeliest to have been open: walking back from the instant, the sum of what was reserved is soon reached. A bound cursor
@@ -3701,7 +3706,7 @@ declare
         -- what was settled before its time says itself when that was; else it is looked up
         case when l.state = 'settled' and (r.closure ->> 'settled_at')::timestamptz < r.expires_at then (r.closure ->> 'settled_at')::timestamptz end as settled_at
       from preauth.hold_line as l
-      where l.request_id = r.request_id and l.account_id = r.account_id and l.window_id = w.window_id and l.amount > 0
+      where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id and l.window_id = w.window_id and l.amount > 0
         -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
         and (r.created_at < _holds_at.at or l.available_after is null or l.available_after >= _holds_at.available)
         and (r.call = 'reserve' or r.created_at = _holds_at.at)
@@ -4548,7 +4553,7 @@ begin
   if not (preauth._has_twin(asks) or cardinality(asks) > 1 and (call = 'resolve' or preauth._is_charge_due(held, at))) then
     return preauth._lifecycle_round(call, asks, held, at);
   end if;
-  perform preauth._lock_windows(array(select distinct h.window_id from unnest(preauth._holdings(asks)) as h));
+  perform preauth._lock_windows(array(select distinct h.window_id from unnest(preauth._holdings(held)) as h));
   while cardinality(asks) > 0 loop
     turn := array(select distinct on (a.request_id, a.account_id) a from unnest(asks) as a order by a.request_id, a.account_id, a.n);
     turn := array(select t from unnest(turn) as t order by t.n);
@@ -4733,21 +4738,21 @@ comment on function preauth._lock_down() is
 
 -- 040_internal/_lock_leases.sql
 -- What has lapsed already is not locked: a decision could not give it back, and would count it, for as long as this call takes.
-create function preauth._lock_leases(request_id text, account_id text, at timestamptz) returns boolean
+create function preauth._lock_leases(held preauth.reservation, at timestamptz) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform from preauth.hold_line as l
-  where l.request_id = _lock_leases.request_id and l.account_id = _lock_leases.account_id and l.lapses_at > at
+  where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and l.lapses_at > at
   order by l.position
   for no key update;
   return not exists (
     select from preauth.hold_line as l
-    where l.request_id = _lock_leases.request_id and l.account_id = _lock_leases.account_id and (l.state = 'lapsed' or l.lapses_at <= at));
+    where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and (l.state = 'lapsed' or l.lapses_at <= at));
 end
 $$;
-comment on function preauth._lock_leases(text, text, timestamptz) is 'Locks a reservation''s leases against lapsing; false if one has lapsed already.';
+comment on function preauth._lock_leases(preauth.reservation, timestamptz) is 'Locks a reservation''s leases against lapsing; false if one has lapsed already.';
 
 -- 040_internal/_lock_plan_windows.sql
 create function preauth._lock_plan_windows(plan_id text, budgets jsonb, apply text, gained bigint[]) returns void
@@ -5039,36 +5044,36 @@ $$;
 comment on function preauth._malformed(jsonb) is 'The 400 for these errors.';
 
 -- 040_internal/_mark_exceeding.sql
-create function preauth._mark_exceeding(ask preauth._ask, at timestamptz) returns preauth._answer
+create function preauth._mark_exceeding(ask preauth._ask, held preauth.reservation, at timestamptz) returns preauth._answer
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   update preauth.hold_line as l set lapses_at = null
-  where l.request_id = ask.request_id and l.account_id = ask.account_id and l.lapses_at > at;
+  where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and l.lapses_at > at;
   update preauth.reservation as r set state = 'overage_review', closure = jsonb_strip_nulls(jsonb_build_object(
     'amounts', ask.body -> 'amounts', 'usage', ask.body -> 'usage', 'priced', ask.body -> 'priced'))
   where r.request_id = ask.request_id and r.account_id = ask.account_id;
   return preauth._refuse_settlement(ask, 'settlement_exceeds_hold', null, at);
 end
 $$;
-comment on function preauth._mark_exceeding(preauth._ask, timestamptz) is 'A settlement above the hold of a budget with overage: reject. The hold stays, leases included, and the refused usage is kept for a person to resolve.';
+comment on function preauth._mark_exceeding(preauth._ask, preauth.reservation, timestamptz) is 'A settlement above the hold of a budget with overage: reject. The hold stays, leases included, and the refused usage is kept for a person to resolve.';
 
 -- 040_internal/_mark_unknown.sql
-create function preauth._mark_unknown(ask preauth._ask, at timestamptz) returns preauth._answer
+create function preauth._mark_unknown(ask preauth._ask, held preauth.reservation, at timestamptz) returns preauth._answer
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   r preauth.reservation;
 begin
-  if not preauth._lock_leases(ask.request_id, ask.account_id, at) and not exists (
-    select from preauth.hold_line as l where l.request_id = ask.request_id and l.account_id = ask.account_id and l.state = 'held' and l.lapses_at is null)
+  if not preauth._lock_leases(held, at) and not exists (
+    select from preauth.hold_line as l where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and l.state = 'held' and l.lapses_at is null)
   then
     return preauth._problem_answer(ask.n, preauth._lifecycle_refusal(ask, 'hold_lapsed'));
   end if;
   update preauth.hold_line as l set lapses_at = null
-  where l.request_id = ask.request_id and l.account_id = ask.account_id and l.lapses_at > at;
+  where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and l.lapses_at > at;
   update preauth.reservation as x set state = 'unknown'
   where x.request_id = ask.request_id and x.account_id = ask.account_id
   returning x.* into r;
@@ -5076,7 +5081,7 @@ begin
   return row(ask.n, 200, null, preauth._unknown_body(r)::json, null)::preauth._answer;
 end
 $$;
-comment on function preauth._mark_unknown(preauth._ask, timestamptz) is 'The provider may or may not have billed: the hold is kept, leases included, until it is settled or resolved.';
+comment on function preauth._mark_unknown(preauth._ask, preauth.reservation, timestamptz) is 'The provider may or may not have billed: the hold is kept, leases included, until it is settled or resolved.';
 
 -- 040_internal/_may_archive.sql
 create function preauth._may_archive(r preauth.reservation, before timestamptz) returns boolean
@@ -5090,7 +5095,7 @@ as $$
         select from preauth.hold_line as l
         join preauth.budget_window as w on w.window_id = l.window_id and w.slice_length is not null
         join preauth.window_slice as s on s.window_id = w.window_id and s.ages_at = preauth._ages_at(u.occurred_at, w.slice_length, w.slice_count)
-        where l.request_id = r.request_id and l.account_id = r.account_id))
+        where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id))
 $$;
 comment on function preauth._may_archive(preauth.reservation, timestamptz) is 'Whether all of it is from before an instant, and has aged out of the rolling windows that count it.';
 
@@ -5205,7 +5210,7 @@ begin
   from unnest(closed) as c
   cross join lateral (
     select x.ctid from preauth.hold_line as x
-    where x.request_id = c.request_id and x.account_id = c.account_id and x.position = c.position
+    where x.created_at = c.created_at and x.request_id = c.request_id and x.account_id = c.account_id and x.position = c.position
     offset 0  -- one look-up by key for each, however few rows the planner has seen
   ) as place
   where l.ctid = place.ctid;
@@ -6803,6 +6808,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   answers preauth._answer[] := array[]::preauth._answer[];
+  recorded preauth.reservation[] := preauth._held(array(select asks[k.n] from unnest(known) with ordinality as k (n, place) order by k.place));
   held record;
   held_slots preauth._slot[];
   held_lines preauth._line[];
@@ -6812,7 +6818,7 @@ declare
   from_line integer := 1;
   to_line integer;
 begin
-  held := preauth._recorded_lines(asks, known);
+  held := preauth._recorded_lines(recorded, known);
   held_slots := held.slots;
   held_lines := held.lines;
   for k in 1 .. cardinality(known) loop
@@ -6821,7 +6827,7 @@ begin
     while held_lines[to_line + 1].n = ask.n loop
       to_line := to_line + 1;
     end loop;
-    select x.* into strict r from preauth.reservation as x where x.request_id = ask.request_id and x.account_id = ask.account_id;
+    r := recorded[k];
     if (r.call, r.body) is distinct from (ask.call, ask.body) then
       answers[k] := preauth._problem_answer(ask.n, preauth._refusal(ask, 'request_id_conflict'));
     else
@@ -6841,7 +6847,7 @@ comment on function preauth._recorded_answers(preauth._ask[], integer[], preauth
   'The answers to the items whose keys were decided before (known, in their order): each the same decision with the reservation''s present state, or a conflict if it asks for something else.';
 
 -- 040_internal/_recorded_lines.sql
-create function preauth._recorded_lines(asks preauth._ask[], known integer[], out slots preauth._slot[], out lines preauth._line[])
+create function preauth._recorded_lines(recorded preauth.reservation[], known integer[], out slots preauth._slot[], out lines preauth._line[])
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -6850,16 +6856,16 @@ begin
     array_agg(row(h.n, h.position, h.place, h.amount, h.available_after)::preauth._line order by h.place)
   into slots, lines
   from (
-    select k.n, l.window_id, l.position, l.amount, l.available_after, row_number() over (order by k.n, l.position) as place
-    from unnest(known) as k (n)
-    join preauth.hold_line as l on l.request_id = asks[k.n].request_id and l.account_id = asks[k.n].account_id
+    select known[r.ordinality] as n, l.window_id, l.position, l.amount, l.available_after, row_number() over (order by r.ordinality, l.position) as place
+    from unnest(recorded) with ordinality as r
+    join preauth.hold_line as l on l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id
   ) as h
   join preauth.budget_window as w on w.window_id = h.window_id
   join preauth.budget as b on b.budget_id = w.budget_id;
 end
 $$;
-comment on function preauth._recorded_lines(preauth._ask[], integer[]) is
-  'What items whose keys were decided before held: lines in the order of the items, each on a slot of its own, without what the windows count now.';
+comment on function preauth._recorded_lines(preauth.reservation[], integer[]) is
+  'What items (known) whose keys were decided before (recorded: each one''s) held: lines in the order of the items, each on a slot of its own, without what the windows count now.';
 
 -- 040_internal/_refusal.sql
 create function preauth._refusal(ask preauth._ask, code text, detail text default null) returns jsonb
@@ -6949,7 +6955,7 @@ $$;
 comment on function preauth._rehearse_some(preauth._ask[]) is 'Takes a batch with dry runs in it: those first, each undone, then the others together.';
 
 -- 040_internal/_release.sql
-create function preauth._release(asks preauth._ask[], at timestamptz) returns setof preauth._answer
+create function preauth._release(asks preauth._ask[], held preauth.reservation[], at timestamptz) returns setof preauth._answer
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -6960,8 +6966,8 @@ begin
     return;
   end if;
   closed := preauth._close_lines(array(
-    select row(asks[h.place].request_id, asks[h.place].account_id, h.position, h.window_id, 'released', null)::preauth._closing
-    from unnest(preauth._holdings(asks)) as h
+    select row(held[h.place].created_at, asks[h.place].request_id, asks[h.place].account_id, h.position, h.window_id, 'released', null)::preauth._closing
+    from unnest(preauth._holdings(held)) as h
     where h.state = 'held'
     order by asks[h.place].n, h.position), at);
   perform preauth._note(a, 'released', jsonb_build_object('reason', a.body -> 'reason'), at) from unnest(asks) as a;
@@ -6983,7 +6989,7 @@ begin
     select r.n, 200, null::json, r.reply::json, null::text from replies as r;
 end
 $$;
-comment on function preauth._release(preauth._ask[], timestamptz) is 'Gives back what locked reservations hold: lines and windows, events, states, replies.';
+comment on function preauth._release(preauth._ask[], preauth.reservation[], timestamptz) is 'Gives back what locked reservations hold (held: each ask''s): lines and windows, events, states, replies.';
 
 -- 040_internal/_release_replies.sql
 create function preauth._release_replies(asks preauth._ask[], closed preauth._closed[], at timestamptz)
@@ -7013,6 +7019,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   ready preauth._ask[] := array[]::preauth._ask[];
+  ready_held preauth.reservation[] := array[]::preauth.reservation[];
   answers preauth._answer[] := array[]::preauth._answer[];
   verdict text;
 begin
@@ -7021,13 +7028,14 @@ begin
     case verdict
       when 'release' then
         ready := ready || asks[k];
+        ready_held := ready_held || held[k];
       when 'replay' then
         answers := answers || row(asks[k].n, 200, null, (held[k].closure || '{"replayed": true}')::json, null)::preauth._answer;
       else
         answers := answers || preauth._problem_answer(asks[k].n, preauth._lifecycle_refusal(asks[k], verdict));
     end case;
   end loop;
-  return answers || array(select r from preauth._release(ready, at) as r);
+  return answers || array(select r from preauth._release(ready, ready_held, at) as r);
 end
 $$;
 comment on function preauth._release_round(preauth._ask[], preauth.reservation[], timestamptz) is
@@ -7259,7 +7267,8 @@ set search_path = pg_catalog, pg_temp
 as $$
   select l.window_id, sum(f.after - f.before)
   from unnest(reratings) as f
-  join preauth.hold_line as l on l.request_id = f.request_id and l.account_id = f.account_id and l.state = 'settled'
+  join preauth.reservation as r on r.request_id = f.request_id and r.account_id = f.account_id
+  join preauth.hold_line as l on l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'settled'
   join preauth.budget_window as w on w.window_id = l.window_id
   join preauth.budget as b on b.budget_id = w.budget_id
   where b.unit = _rerated_windows.unit
@@ -7323,7 +7332,7 @@ as $$
   from preauth.hold_line as l
   join preauth.budget_window as w on w.window_id = l.window_id
   join preauth.budget as b on b.budget_id = w.budget_id
-  where l.request_id = r.request_id and l.account_id = r.account_id
+  where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id
 $$;
 comment on function preauth._reservation_lines(preauth.reservation, timestamptz) is 'What a reservation holds or has settled, line by line.';
 
@@ -7687,11 +7696,11 @@ begin
     return;
   end if;
   perform preauth._close_lines(array(
-    select row(asks[s.n].request_id, asks[s.n].account_id, h.position, h.window_id, 'settled', h.amount)::preauth._closing
+    select row(at, asks[s.n].request_id, asks[s.n].account_id, h.position, h.window_id, 'settled', h.amount)::preauth._closing
     from unnest(spent) as s (n)
     cross join lateral (
       select l.position, l.window_id, l.amount from preauth.hold_line as l
-      where l.request_id = asks[s.n].request_id and l.account_id = asks[s.n].account_id
+      where l.created_at = at and l.request_id = asks[s.n].request_id and l.account_id = asks[s.n].account_id
       offset 0  -- one look-up by key for each, however few rows the planner has seen
     ) as h), at);
   insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor, usage, cost, price_table_ids)
@@ -7785,7 +7794,7 @@ begin
     held := preauth._held(asks);
   end if;
   asks := preauth._with_costs(asks, held);
-  holdings := preauth._holdings(asks);
+  holdings := preauth._holdings(held);
   for k in 1 .. cardinality(asks) loop
     f := preauth._settle_finding(asks[k], held[k], k, holdings, from_line, at);
     to_line := f.to_line;
@@ -7793,15 +7802,15 @@ begin
       when 'settle' then
         ready := ready || case when asks[k].body -> 'amounts' is null then preauth._with_amounts(asks[k], f.amounts) else asks[k] end;
         for l in from_line .. to_line loop
-          closings := closings || row(asks[k].request_id, asks[k].account_id, holdings[l].position, holdings[l].window_id, 'settled',
+          closings := closings || row(held[k].created_at, asks[k].request_id, asks[k].account_id, holdings[l].position, holdings[l].window_id, 'settled',
             f.spent[l - from_line + 1])::preauth._closing;
         end loop;
       when 'replay' then
         answers := answers || row(asks[k].n, 200, null, (preauth._prior_reply(asks[k], held[k]) || '{"replayed": true}')::json, null)::preauth._answer;
       when 'mark_unknown' then
-        answers := answers || preauth._mark_unknown(asks[k], at);
+        answers := answers || preauth._mark_unknown(asks[k], held[k], at);
       when 'mark_exceeding' then
-        answers := answers || preauth._mark_exceeding(asks[k], at);
+        answers := answers || preauth._mark_exceeding(asks[k], held[k], at);
       else
         answers := answers || preauth._refuse_settlement(asks[k], f.verdict, f.missing_unit, at);
     end case;
@@ -8155,7 +8164,7 @@ as $$
         from preauth.hold_line as l
         join preauth.budget_window as w on w.window_id = l.window_id
         join preauth.budget as b on b.budget_id = w.budget_id
-        where l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'held' and b.unit <> 'open_holds'
+        where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'held' and b.unit <> 'open_holds'
         group by b.unit
       ) as h),
     'refused', case when r.state = 'overage_review' then r.closure -> 'amounts' end)
@@ -8833,7 +8842,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   select c.check_name, l.account_id, l.window_id, l.request_id, c.expected, c.actual
   from preauth.hold_line as l
-  left join preauth.reservation as r on r.request_id = l.request_id and r.account_id = l.account_id
+  left join preauth.reservation as r on r.created_at = l.created_at and r.request_id = l.request_id and r.account_id = l.account_id
   left join preauth.budget_window as w on w.window_id = l.window_id
   left join preauth.budget as b on b.budget_id = w.budget_id
   left join preauth.usage_event as u
@@ -11043,7 +11052,7 @@ select
   case when l.lapses_at <= pg_catalog.clock_timestamp() then 'lapsed' else l.state end as state,
   l.amount, l.settled_amount, l.available_after, l.lapses_at
 from preauth.hold_line as l
-join preauth.reservation as r on r.request_id = l.request_id and r.account_id = l.account_id
+join preauth.reservation as r on r.created_at = l.created_at and r.request_id = l.request_id and r.account_id = l.account_id
 join preauth.budget_window as w on w.window_id = l.window_id
 join preauth.budget as b on b.budget_id = w.budget_id;
 comment on view preauth_api.holds is 'What reservations hold or have settled, a row for each budget window, in its unit. available_after: what was left just after the hold.';
@@ -11079,5 +11088,5 @@ comment on view preauth_api.windows is 'Every budget window there has been, with
 -- 090_grants.sql
 select preauth._lock_down();
 
-insert into preauth.alembic_version (version_num) values ('0011');
+insert into preauth.alembic_version (version_num) values ('0012');
 commit;

@@ -26645,4 +26645,1188 @@ $revision_0011$;
   end if;
 end
 $upgrade$;
+
+do $upgrade$
+begin
+  if (select v.version_num from preauth.alembic_version as v) = '0011' then
+    execute $revision_0012$
+-- Hold lines are keyed in the order of time
+
+-- The key of a hold line begins with its reservation's instant: each line is written once more, and the key built anew, with the table locked.
+alter table preauth.hold_line add column created_at timestamptz;
+update preauth.hold_line as l set created_at = r.created_at
+from preauth.reservation as r where r.request_id = l.request_id and r.account_id = l.account_id;
+alter table preauth.hold_line alter column created_at set not null;
+alter table preauth.hold_line drop constraint hold_line_pkey;
+alter table preauth.hold_line add constraint hold_line_pkey primary key (created_at, request_id, account_id, position);
+comment on column preauth.hold_line.created_at is 'The reservation''s created_at.';
+-- Composite types used between functions only: no table has a column of them. What takes them is made again below.
+drop type preauth._closing cascade;
+drop type preauth._closed cascade;
+create type preauth._closing as (
+  created_at timestamptz,
+  request_id text,
+  account_id text,
+  position smallint,
+  window_id bigint,
+  next_state text,
+  settled_amount bigint
+);
+comment on type preauth._closing is 'A wish to move a hold line, on its window, to next_state (settled, released, lapsed), settled_amount spent (null unless settled).';
+create type preauth._closed as (
+  created_at timestamptz,
+  request_id text,
+  account_id text,
+  position smallint,
+  window_id bigint,
+  scope text,
+  budget text,
+  unit text,
+  window_key text,
+  state text,
+  late boolean,
+  amount bigint,
+  settled_amount bigint,
+  settled_after bigint,
+  reserved_after bigint,
+  limit_after bigint
+);
+comment on type preauth._closed is 'A hold line as it was closed, with its window and the window''s figures just after. late: its hold had been given back, or had lapsed.';
+
+drop view preauth_api.windows;
+
+drop view preauth_api.spend;
+
+drop view preauth_api.holds;
+
+drop view preauth_api.decisions;
+
+drop function preauth._recorded_lines(asks preauth._ask[], known integer[], OUT slots preauth._slot[], OUT lines preauth._line[]);
+
+drop function preauth._holdings(asks preauth._ask[]);
+
+drop function preauth._release(asks preauth._ask[], at timestamp with time zone);
+
+drop function preauth._mark_unknown(ask preauth._ask, at timestamp with time zone);
+
+drop function preauth._mark_exceeding(ask preauth._ask, at timestamp with time zone);
+
+drop function preauth._lock_leases(request_id text, account_id text, at timestamp with time zone);
+
+drop function preauth._extend(ask preauth._ask, expires_at timestamp with time zone, at timestamp with time zone);
+
+CREATE OR REPLACE FUNCTION preauth._archive(chosen preauth.reservation[], before timestamp with time zone, at timestamp with time zone)
+ RETURNS TABLE(place bigint, document text, cursor text)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  documents text[] := array(select preauth._archive_document(r) from unnest(chosen) with ordinality as c (request_id, account_id)
+                            join preauth.reservation as r using (request_id, account_id) order by c.ordinality);
+begin
+  return query
+    select c.ordinality, documents[c.ordinality], preauth._cursor(c.created_at, c.request_id, c.account_id)
+    from unnest(chosen) with ordinality as c;
+  insert into preauth.window_checkpoint (window_id, account_id, settled_amount, line_count, archived_until)
+  select w.window_id, w.account_id, sum(coalesce(l.settled_amount, 0)), count(*), before
+  from unnest(chosen) as c
+  join preauth.hold_line as l on l.created_at = c.created_at and l.request_id = c.request_id and l.account_id = c.account_id
+  join preauth.budget_window as w on w.window_id = l.window_id
+  group by w.window_id, w.account_id
+  order by w.window_id
+  on conflict (window_id, account_id) do update
+  set settled_amount = window_checkpoint.settled_amount + excluded.settled_amount, line_count = window_checkpoint.line_count + excluded.line_count,
+    archived_until = greatest(window_checkpoint.archived_until, excluded.archived_until);
+  delete from preauth.hold_line as l using unnest(chosen) as c where l.created_at = c.created_at and l.request_id = c.request_id and l.account_id = c.account_id;
+  delete from preauth.usage_event as u using unnest(chosen) as c where u.request_id = c.request_id and u.account_id = c.account_id and u.window_id is null;
+  delete from preauth.reservation_event as e using unnest(chosen) as c where e.request_id = c.request_id and e.account_id = c.account_id;
+  update preauth.reservation as r
+  set archived_at = at, body = jsonb_build_object('archived', encode(sha256(convert_to(documents[c.ordinality], 'UTF8')), 'hex')),
+    denial = case when r.denial is not null then jsonb_build_object('reason', r.denial -> 'reason') end,
+    closure = case when r.closure is not null then '{}'::jsonb end
+  from unnest(chosen) with ordinality as c
+  where r.request_id = c.request_id and r.account_id = c.account_id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._archive_document(r preauth.reservation)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select jsonb_build_object(
+    'reservation', to_jsonb(r),
+    'lines', (
+      select coalesce(jsonb_agg(to_jsonb(l) || jsonb_build_object('budget', b.name, 'unit', b.unit, 'window_key', w.window_key, 'window_account_id', w.account_id) order by l.position), '[]')
+      from preauth.hold_line as l
+      join preauth.budget_window as w on w.window_id = l.window_id
+      join preauth.budget as b on b.budget_id = w.budget_id
+      where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id),
+    'usage_events', (
+      select coalesce(jsonb_agg(to_jsonb(u) order by u.event_id), '[]')
+      from preauth.usage_event as u where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null),
+    'reservation_events', (
+      select coalesce(jsonb_agg(to_jsonb(e) order by e.event_id), '[]')
+      from preauth.reservation_event as e where e.request_id = r.request_id and e.account_id = r.account_id))::text
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._close_lines(closings preauth._closing[], at timestamp with time zone)
+ RETURNS preauth._closed[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  closed preauth._closed[] := array[]::preauth._closed[];
+  lines preauth.hold_line[];
+  tallies preauth._tally[];
+  ids bigint[];
+  seen timestamptz;
+  place integer;
+  held boolean;
+  lapsed boolean;
+  notable boolean := false;
+begin
+  if cardinality(closings) = 0 then
+    return closed;
+  end if;
+  tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c), at);
+  if closings[1].next_state <> 'lapsed' then
+    -- While this waited for its windows others have gone by the leases that lapsed meanwhile: those who come after them must, too.
+    seen := greatest(at, preauth._now());
+    tallies := preauth._with_lapsed(tallies, seen);
+  end if;
+  ids := array(select t.window_id from unnest(tallies) as t);
+  lines := array(
+    select h.line from unnest(closings) with ordinality as c
+    cross join lateral (
+      select l as line from preauth.hold_line as l
+      where l.created_at = c.created_at and l.request_id = c.request_id and l.account_id = c.account_id and l.position = c.position
+      offset 0  -- one look-up by key for each, however few rows the planner has seen
+    ) as h
+    order by c.ordinality);
+  for k in 1 .. cardinality(closings) loop
+    held := lines[k].state = 'held';
+    if not held then
+      continue when not preauth._may_close(lines[k].state, closings[k].next_state);
+    end if;
+    continue when closings[k].next_state = 'lapsed' and not coalesce(lines[k].lapses_at <= at, false);
+    lapsed := coalesce(lines[k].lapses_at <= seen, false);
+    place := array_position(ids, lines[k].window_id);
+    tallies[place].freed := tallies[place].freed + case when held then lines[k].amount else 0 end;
+    if held and lapsed then
+      tallies[place].lapsed := tallies[place].lapsed - lines[k].amount;
+    end if;
+    tallies[place].spent := tallies[place].spent + coalesce(closings[k].settled_amount, 0);
+    notable := notable or coalesce(tallies[place].settled + tallies[place].spent >= tallies[place].notable_from, false);
+    closed := closed || row(lines[k].created_at, lines[k].request_id, lines[k].account_id, lines[k].position, lines[k].window_id,
+      tallies[place].scope, tallies[place].budget, tallies[place].unit, tallies[place].window_key, closings[k].next_state,
+      not held or lapsed, lines[k].amount, closings[k].settled_amount, tallies[place].settled + tallies[place].spent,
+      tallies[place].reserved - tallies[place].freed - coalesce(tallies[place].lapsed, 0), tallies[place].limit_amount)::preauth._closed;
+  end loop;
+  perform preauth._move(closed, tallies);
+  if notable then
+    perform preauth._note_spend(tallies, at);
+  end if;
+  return closed;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._decision_detail(r preauth.reservation)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select jsonb_strip_nulls(jsonb_build_object(
+    'amounts', preauth._chosen_amounts(r), 'model', r.model, 'chosen_alternative', nullif(r.option_no, 0) - 1,
+    'price_table_ids', to_jsonb(r.price_table_ids), 'denial', r.denial,
+    'lines', (
+      select jsonb_agg(jsonb_build_object(
+        'budget', b.name, 'scope', w.account_id, 'unit', b.unit, 'window', w.window_key, 'amount', l.amount, 'available', l.available_after) order by l.position)
+      from preauth.hold_line as l
+      join preauth.budget_window as w on w.window_id = l.window_id
+      join preauth.budget as b on b.budget_id = w.budget_id
+      where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id)))
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._expire(asks preauth._ask[], policy text, at timestamp with time zone)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  due preauth.reservation[] := array(
+    select r from unnest(preauth._held(array(select distinct on (a.request_id, a.account_id) a from unnest(asks) as a))) as r
+    where r.state in ('authorized', 'cancellation_requested') and r.expires_at <= at and (policy is null or r.on_expiry = policy)
+    order by r.request_id, r.account_id);
+  closed preauth._closed[];
+begin
+  if cardinality(due) = 0 then
+    return 0;
+  end if;
+  closed := preauth._close_lines(array(
+    select h.closing
+    from unnest(due) as r
+    cross join lateral (
+      select l.position, preauth._expiry_closing(l, at) as closing from preauth.hold_line as l
+      where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'held' and (l.lapses_at <= at or r.on_expiry = 'charge')
+      offset 0  -- one look-up by key for each, however few rows the planner has seen
+    ) as h
+    order by r.request_id, r.account_id, h.position), at);
+  perform preauth._write_expiries(due, closed, at);
+  return cardinality(due);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._expiry_closing(line preauth.hold_line, at timestamp with time zone)
+ RETURNS preauth._closing
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return case
+    when line.lapses_at <= at then row(line.created_at, line.request_id, line.account_id, line.position, line.window_id, 'lapsed', null)::preauth._closing
+    else row(line.created_at, line.request_id, line.account_id, line.position, line.window_id, 'settled', line.amount)::preauth._closing
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._expiry_settlement(r preauth.reservation, closed preauth._closed[], at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return preauth._settlement(row(0, 'settle', r.request_id, r.account_id,
+    jsonb_build_object('amounts', preauth._chosen_amounts(r), 'outcome', 'expired'), 'expiry', null, false, false, null)::preauth._ask,
+    closed, 1, cardinality(closed), at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._extend(ask preauth._ask, held preauth.reservation, expires_at timestamp with time zone, at timestamp with time zone)
+ RETURNS json
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  state text;
+begin
+  update preauth.hold_line as l set lapses_at = _extend.expires_at
+  where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and l.lapses_at is not null;
+  update preauth.reservation as r set expires_at = _extend.expires_at
+  where r.request_id = ask.request_id and r.account_id = ask.account_id
+  returning r.state into state;
+  perform preauth._note(ask, 'extended', jsonb_build_object('expires_at', preauth._time(expires_at)), at);
+  return json_build_object('request_id', ask.request_id, 'account_id', ask.account_id, 'state', state,
+    'expires_at', preauth._time(expires_at), 'replayed', false);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._extend_round(asks preauth._ask[], held preauth.reservation[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  answers preauth._answer[] := array[]::preauth._answer[];
+  k integer;
+  code text;
+begin
+  for k in select s from generate_subscripts(asks, 1) as s order by asks[s].request_id, asks[s].account_id loop
+    code := preauth._open_verdict(held[k], at);
+    if code is null and (held[k].state = 'unknown' or held[k].expires_at <= at or not preauth._lock_leases(held[k], at)) then
+      code := 'hold_lapsed';
+    end if;
+    answers := answers || case
+      when code is not null then preauth._problem_answer(asks[k].n, preauth._lifecycle_refusal(asks[k], code))
+      else row(asks[k].n, 200, null, preauth._extend(asks[k], held[k], greatest(held[k].expires_at, preauth._expiry(asks[k], at)), at), null)::preauth._answer
+    end;
+  end loop;
+  return answers;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._give_back(window_id bigint, at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  lapsed preauth._closing[] := array(
+    select row(l.created_at, l.request_id, l.account_id, l.position, l.window_id, 'lapsed', null)::preauth._closing
+    from preauth.hold_line as l
+    where l.window_id = _give_back.window_id and l.lapses_at <= at
+    order by l.lapses_at
+    limit 1000
+    for no key update skip locked);
+begin
+  if cardinality(lapsed) = 0 then
+    return null;
+  end if;
+  return (select coalesce(sum(c.amount), 0) from unnest(preauth._close_lines(lapsed, at)) as c);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._hold_lines(asks preauth._ask[], lines preauth._line[], slots preauth._slot[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  window_ids bigint[] := array[]::bigint[];
+  amounts bigint[] := array_fill(0::bigint, array[cardinality(slots)]);
+  capacities bigint[] := array_fill(null::bigint, array[cardinality(slots)]);
+  place integer;
+begin
+  for k in 1 .. cardinality(slots) loop
+    window_ids[k] := slots[k].window_id;
+  end loop;
+  for k in 1 .. cardinality(lines) loop
+    place := lines[k].slot;
+    amounts[place] := amounts[place] + lines[k].amount;
+    capacities[place] := greatest(capacities[place],
+      case when (asks[lines[k].n].body ->> 'record')::boolean then preauth._most_counted() else slots[place].capacity end);
+  end loop;
+  perform preauth._hold(window_ids, amounts, capacities);
+  insert into preauth.hold_line (request_id, account_id, position, window_id, amount, available_after, state, lapses_at, created_at)
+  select asks[l.n].request_id, asks[l.n].account_id, l.position, window_ids[l.slot], l.amount, l.available_after, 'held',
+    case when slots[l.slot].on_expiry = 'release' then at + make_interval(secs => (asks[l.n].body ->> 'ttl_seconds')::integer) end, at
+  from unnest(lines) as l;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._holdings(held preauth.reservation[])
+ RETURNS preauth._holding[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return array(
+    select row(r.ordinality, h.position, h.window_id, h.unit, h.overage, h.amount, h.state, h.lapses_at, h.window_settled)::preauth._holding
+    from unnest(held) with ordinality as r
+    cross join lateral (
+      select l.position, l.window_id, b.unit, b.overage, l.amount, l.state, l.lapses_at, w.settled as window_settled
+      from preauth.hold_line as l
+      join preauth.budget_window as w on w.window_id = l.window_id
+      join preauth.budget as b on b.budget_id = w.budget_id
+      where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id
+      offset 0  -- one look-up by key for each, however few rows the planner has seen
+    ) as h
+    order by r.ordinality, h.position);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._holds_at(w preauth.budget_window, at timestamp with time zone, available bigint, reserved bigint, max_count integer)
+ RETURNS TABLE(request_id text, account_id text, amount bigint, held_at timestamp with time zone, closed_at timestamp with time zone, state text)
+ LANGUAGE plpgsql
+ STABLE
+ SET plan_cache_mode TO 'force_custom_plan'
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_sort TO 'off'
+ SET jit TO 'off'
+AS $function$
+declare
+  alone text := case when not exists (select from preauth.account as a where a.parent_id = w.account_id) then w.account_id end;
+  missing bigint := case when w.window_id is not null then reserved else 0 end;
+  leased boolean := preauth._is_leased(w.window_id);
+  seen integer := 0;
+  candidates cursor for
+    select r.request_id, r.account_id, h.amount, r.created_at as held_at, t.closed_at, h.state
+    from (
+      (select x.request_id, x.account_id, x.call, x.state, x.created_at, x.expires_at, x.closure
+       from preauth.reservation as x
+       where x.state in ('unknown', 'overage_review') and x.created_at <= _holds_at.at and (alone is null or x.account_id collate "C" = alone)
+       order by x.created_at desc
+       limit 1000)
+      union all
+      (select d.request_id, d.account_id, d.call, d.state, d.created_at, d.expires_at, d.closure
+       from (
+         select x.*
+         from preauth.reservation as x
+         where x.created_at <= _holds_at.at and (alone is null or x.account_id collate "C" = alone)
+         order by x.created_at desc, x.request_id desc, x.account_id desc
+         limit 20000
+       ) as d
+       where d.state not in ('denied', 'unknown', 'overage_review')
+       limit 10 * max_count)
+    ) as r
+    cross join lateral (
+      select l.amount, l.state, l.lapses_at,
+        -- what was settled before its time says itself when that was; else it is looked up
+        case when l.state = 'settled' and (r.closure ->> 'settled_at')::timestamptz < r.expires_at then (r.closure ->> 'settled_at')::timestamptz end as settled_at
+      from preauth.hold_line as l
+      where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id and l.window_id = w.window_id and l.amount > 0
+        -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
+        and (r.created_at < _holds_at.at or l.available_after is null or l.available_after >= _holds_at.available)
+        and (r.call = 'reserve' or r.created_at = _holds_at.at)
+    ) as h
+    cross join lateral (
+      select min(x.at) as at, bool_or(x.late) as late
+      from (
+        select u.occurred_at, u.kind = 'late_charge'
+        from preauth.usage_event as u
+        where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null and h.state <> 'held' and h.settled_at is null
+        union all
+        select e.occurred_at, false
+        from preauth.reservation_event as e
+        where e.request_id = r.request_id and e.account_id = r.account_id and e.event in ('released', 'lapsed') and h.state <> 'held' and h.settled_at is null
+      ) as x (at, late)
+    ) as c
+    cross join lateral (
+      select case
+        when h.state = 'held' then h.lapses_at
+        when h.state = 'lapsed' or c.late and leased then least(c.at, r.expires_at)
+        else coalesce(h.settled_at, c.at)
+      end as closed_at
+    ) as t
+    where t.closed_at is null or t.closed_at > _holds_at.at or t.closed_at = _holds_at.at and r.created_at = _holds_at.at;
+begin
+  if missing <= 0 then
+    return;
+  end if;
+  for h in candidates loop
+    request_id := h.request_id;
+    account_id := h.account_id;
+    amount := h.amount;
+    held_at := h.held_at;
+    closed_at := h.closed_at;
+    state := h.state;
+    return next;
+    missing := missing - amount;
+    seen := seen + 1;
+    exit when missing <= 0 or seen >= max_count;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lifecycle_rounds(call text, asks preauth._ask[], held preauth.reservation[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  answers preauth._answer[] := array[]::preauth._answer[];
+  turn preauth._ask[];
+begin
+  if not (preauth._has_twin(asks) or cardinality(asks) > 1 and (call = 'resolve' or preauth._is_charge_due(held, at))) then
+    return preauth._lifecycle_round(call, asks, held, at);
+  end if;
+  perform preauth._lock_windows(array(select distinct h.window_id from unnest(preauth._holdings(held)) as h));
+  while cardinality(asks) > 0 loop
+    turn := array(select distinct on (a.request_id, a.account_id) a from unnest(asks) as a order by a.request_id, a.account_id, a.n);
+    turn := array(select t from unnest(turn) as t order by t.n);
+    answers := answers || preauth._lifecycle_round(call, turn, preauth._held(turn), at);
+    asks := array(select a from unnest(asks) as a where a.n not in (select t.n from unnest(turn) as t) order by a.n);
+  end loop;
+  return answers;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._lock_leases(held preauth.reservation, at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  perform from preauth.hold_line as l
+  where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and l.lapses_at > at
+  order by l.position
+  for no key update;
+  return not exists (
+    select from preauth.hold_line as l
+    where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and (l.state = 'lapsed' or l.lapses_at <= at));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._mark_exceeding(ask preauth._ask, held preauth.reservation, at timestamp with time zone)
+ RETURNS preauth._answer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  update preauth.hold_line as l set lapses_at = null
+  where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and l.lapses_at > at;
+  update preauth.reservation as r set state = 'overage_review', closure = jsonb_strip_nulls(jsonb_build_object(
+    'amounts', ask.body -> 'amounts', 'usage', ask.body -> 'usage', 'priced', ask.body -> 'priced'))
+  where r.request_id = ask.request_id and r.account_id = ask.account_id;
+  return preauth._refuse_settlement(ask, 'settlement_exceeds_hold', null, at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._mark_unknown(ask preauth._ask, held preauth.reservation, at timestamp with time zone)
+ RETURNS preauth._answer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  r preauth.reservation;
+begin
+  if not preauth._lock_leases(held, at) and not exists (
+    select from preauth.hold_line as l where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and l.state = 'held' and l.lapses_at is null)
+  then
+    return preauth._problem_answer(ask.n, preauth._lifecycle_refusal(ask, 'hold_lapsed'));
+  end if;
+  update preauth.hold_line as l set lapses_at = null
+  where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and l.lapses_at > at;
+  update preauth.reservation as x set state = 'unknown'
+  where x.request_id = ask.request_id and x.account_id = ask.account_id
+  returning x.* into r;
+  perform preauth._note(ask, 'unknown', jsonb_strip_nulls(jsonb_build_object('provider_request_id', ask.body -> 'provider_request_id')), at);
+  return row(ask.n, 200, null, preauth._unknown_body(r)::json, null)::preauth._answer;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._may_archive(r preauth.reservation, before timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select r.state = 'denied' or exists (
+    select from preauth.usage_event as u
+    where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null and u.occurred_at < before
+      and not exists (
+        select from preauth.hold_line as l
+        join preauth.budget_window as w on w.window_id = l.window_id and w.slice_length is not null
+        join preauth.window_slice as s on s.window_id = w.window_id and s.ages_at = preauth._ages_at(u.occurred_at, w.slice_length, w.slice_count)
+        where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id))
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._move(closed preauth._closed[], tallies preauth._tally[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  update preauth.hold_line as l
+  set state = c.state, settled_amount = c.settled_amount, lapses_at = null
+  from unnest(closed) as c
+  cross join lateral (
+    select x.ctid from preauth.hold_line as x
+    where x.created_at = c.created_at and x.request_id = c.request_id and x.account_id = c.account_id and x.position = c.position
+    offset 0  -- one look-up by key for each, however few rows the planner has seen
+  ) as place
+  where l.ctid = place.ctid;
+  update preauth.budget_window as w
+  set reserved = w.reserved - t.freed, settled = w.settled + t.spent
+  from unnest(tallies) as t
+  where w.window_id = any (array(select k.window_id from unnest(tallies) as k)) and w.window_id = t.window_id and (t.freed <> 0 or t.spent <> 0);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._recorded_answers(asks preauth._ask[], known integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[], reserved bigint[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  answers preauth._answer[] := array[]::preauth._answer[];
+  recorded preauth.reservation[] := preauth._held(array(select asks[k.n] from unnest(known) with ordinality as k (n, place) order by k.place));
+  held record;
+  held_slots preauth._slot[];
+  held_lines preauth._line[];
+  ask preauth._ask;
+  r preauth.reservation;
+  headers json;
+  from_line integer := 1;
+  to_line integer;
+begin
+  held := preauth._recorded_lines(recorded, known);
+  held_slots := held.slots;
+  held_lines := held.lines;
+  for k in 1 .. cardinality(known) loop
+    ask := asks[known[k]];
+    to_line := from_line - 1;
+    while held_lines[to_line + 1].n = ask.n loop
+      to_line := to_line + 1;
+    end loop;
+    r := recorded[k];
+    if (r.call, r.body) is distinct from (ask.call, ask.body) then
+      answers[k] := preauth._problem_answer(ask.n, preauth._refusal(ask, 'request_id_conflict'));
+    else
+      headers := preauth._own_headers(ask.account_id, routes[route_of[ask.n] + r.option_no], slots, slot_ids, reserved, at);
+      if r.denial is null then
+        answers[k] := preauth._replayed_authorization(r, ask.n, headers, held_slots, held_lines, from_line, to_line, at);
+      else
+        answers[k] := preauth._denial_answer(ask, r.denial, headers, true);
+      end if;
+    end if;
+    from_line := to_line + 1;
+  end loop;
+  return answers;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._recorded_lines(recorded preauth.reservation[], known integer[], OUT slots preauth._slot[], OUT lines preauth._line[])
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  select array_agg(row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, null, null, null, null, null, null, null)::preauth._slot order by h.place),
+    array_agg(row(h.n, h.position, h.place, h.amount, h.available_after)::preauth._line order by h.place)
+  into slots, lines
+  from (
+    select known[r.ordinality] as n, l.window_id, l.position, l.amount, l.available_after, row_number() over (order by r.ordinality, l.position) as place
+    from unnest(recorded) with ordinality as r
+    join preauth.hold_line as l on l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id
+  ) as h
+  join preauth.budget_window as w on w.window_id = h.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._release(asks preauth._ask[], held preauth.reservation[], at timestamp with time zone)
+ RETURNS SETOF preauth._answer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  closed preauth._closed[];
+begin
+  if cardinality(asks) = 0 then
+    return;
+  end if;
+  closed := preauth._close_lines(array(
+    select row(held[h.place].created_at, asks[h.place].request_id, asks[h.place].account_id, h.position, h.window_id, 'released', null)::preauth._closing
+    from unnest(preauth._holdings(held)) as h
+    where h.state = 'held'
+    order by asks[h.place].n, h.position), at);
+  perform preauth._note(a, 'released', jsonb_build_object('reason', a.body -> 'reason'), at) from unnest(asks) as a;
+  return query
+    with replies as materialized (
+      select * from preauth._release_replies(asks, closed, at)
+    ), states as (
+      update preauth.reservation as x
+      set state = 'released', closure = r.reply
+      from replies as r
+      join unnest(asks) as a on a.n = r.n
+      cross join lateral (
+        select k.ctid from preauth.reservation as k
+        where k.request_id = a.request_id and k.account_id = a.account_id
+        offset 0  -- one look-up by key for each, however few rows the planner has seen
+      ) as place
+      where x.ctid = place.ctid
+    )
+    select r.n, 200, null::json, r.reply::json, null::text from replies as r;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._release_replies(asks preauth._ask[], closed preauth._closed[], at timestamp with time zone)
+ RETURNS TABLE(n integer, reply jsonb)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select a.n, jsonb_build_object(
+      'request_id', a.request_id, 'account_id', a.account_id, 'state', 'released', 'reason', a.body -> 'reason',
+      'lines', coalesce(l.lines, '[]'), 'released_at', preauth._time(at), 'replayed', false)
+    || case when a.call = 'resolve' then jsonb_build_object('resolved', true, 'action', a.body -> 'action') else '{}' end
+  from unnest(asks) as a
+  left join (
+    select c.request_id, c.account_id,
+      jsonb_agg(preauth._hold_line_json(c.account_id, c.budget, c.scope, c.unit, c.window_key, c.amount,
+        c.limit_after - c.settled_after - c.reserved_after) order by c.position) as lines
+    from unnest(closed) as c
+    group by c.request_id, c.account_id
+  ) as l on l.request_id = a.request_id and l.account_id = a.account_id
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._release_round(asks preauth._ask[], held preauth.reservation[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  ready preauth._ask[] := array[]::preauth._ask[];
+  ready_held preauth.reservation[] := array[]::preauth.reservation[];
+  answers preauth._answer[] := array[]::preauth._answer[];
+  verdict text;
+begin
+  for k in 1 .. cardinality(asks) loop
+    verdict := preauth._release_verdict(asks[k].call, held[k], at);
+    case verdict
+      when 'release' then
+        ready := ready || asks[k];
+        ready_held := ready_held || held[k];
+      when 'replay' then
+        answers := answers || row(asks[k].n, 200, null, (held[k].closure || '{"replayed": true}')::json, null)::preauth._answer;
+      else
+        answers := answers || preauth._problem_answer(asks[k].n, preauth._lifecycle_refusal(asks[k], verdict));
+    end case;
+  end loop;
+  return answers || array(select r from preauth._release(ready, ready_held, at) as r);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._rerated_windows(reratings preauth._rerating[], unit text)
+ RETURNS TABLE(window_id bigint, difference numeric)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select l.window_id, sum(f.after - f.before)
+  from unnest(reratings) as f
+  join preauth.reservation as r on r.request_id = f.request_id and r.account_id = f.account_id
+  join preauth.hold_line as l on l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'settled'
+  join preauth.budget_window as w on w.window_id = l.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id
+  where b.unit = _rerated_windows.unit
+  group by l.window_id
+  having sum(f.after - f.before) <> 0
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._reservation_lines(r preauth.reservation, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'budget', b.name, 'scope', w.account_id, 'unit', b.unit, 'window', w.window_key,
+    'state', case when l.lapses_at <= at then 'lapsed' else l.state end, 'held', l.amount, 'settled', l.settled_amount) order by l.position), '[]')
+  from preauth.hold_line as l
+  join preauth.budget_window as w on w.window_id = l.window_id
+  join preauth.budget as b on b.budget_id = w.budget_id
+  where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._settle_charges(asks preauth._ask[], recorded integer[], rulings preauth._ruling[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  spent integer[];
+begin
+  spent := array(select r.n from unnest(rulings) as r where r.n = any (recorded) and r.verdict = 'authorized');
+  if cardinality(spent) = 0 then
+    return;
+  end if;
+  perform preauth._close_lines(array(
+    select row(at, asks[s.n].request_id, asks[s.n].account_id, h.position, h.window_id, 'settled', h.amount)::preauth._closing
+    from unnest(spent) as s (n)
+    cross join lateral (
+      select l.position, l.window_id, l.amount from preauth.hold_line as l
+      where l.created_at = at and l.request_id = asks[s.n].request_id and l.account_id = asks[s.n].account_id
+      offset 0  -- one look-up by key for each, however few rows the planner has seen
+    ) as h), at);
+  insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor, usage, cost, price_table_ids)
+  select r.account_id, r.request_id, case when preauth._is_record(r.body) then 'recorded_exception' else 'charge' end,
+    preauth._chosen_amounts(r), 'completed', at, r.actor, preauth._option_counts(r.body, 0),
+    preauth._held_cost(r.body, 0, r.price_table_ids), r.price_table_ids
+  from unnest(preauth._held(array(select asks[s.n] from unnest(spent) as s (n) order by s.n))) as r;
+  update preauth.reservation as r
+  set state = 'settled', closure = jsonb_strip_nulls(jsonb_build_object('amounts', preauth._chosen_amounts(r), 'usage', preauth._option_counts(r.body, 0),
+    'cost', preauth._held_cost(r.body, 0, r.price_table_ids)))
+  from unnest(spent) as s (n)
+  cross join lateral (
+    select x.ctid from preauth.reservation as x
+    where x.request_id = asks[s.n].request_id and x.account_id = asks[s.n].account_id
+    offset 0  -- one look-up by key for each, however few rows the planner has seen
+  ) as place
+  where r.ctid = place.ctid;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._settle_round(asks preauth._ask[], held preauth.reservation[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  answers preauth._answer[] := array[]::preauth._answer[];
+  ready preauth._ask[] := array[]::preauth._ask[];
+  closings preauth._closing[] := array[]::preauth._closing[];
+  holdings preauth._holding[];
+  f record;
+  from_line integer := 1;
+  to_line integer;
+begin
+  if preauth._is_charge_due(held, at) then
+    perform preauth._expire(asks, 'charge', at);
+    held := preauth._held(asks);
+  end if;
+  asks := preauth._with_costs(asks, held);
+  holdings := preauth._holdings(held);
+  for k in 1 .. cardinality(asks) loop
+    f := preauth._settle_finding(asks[k], held[k], k, holdings, from_line, at);
+    to_line := f.to_line;
+    case f.verdict
+      when 'settle' then
+        ready := ready || case when asks[k].body -> 'amounts' is null then preauth._with_amounts(asks[k], f.amounts) else asks[k] end;
+        for l in from_line .. to_line loop
+          closings := closings || row(held[k].created_at, asks[k].request_id, asks[k].account_id, holdings[l].position, holdings[l].window_id, 'settled',
+            f.spent[l - from_line + 1])::preauth._closing;
+        end loop;
+      when 'replay' then
+        answers := answers || row(asks[k].n, 200, null, (preauth._prior_reply(asks[k], held[k]) || '{"replayed": true}')::json, null)::preauth._answer;
+      when 'mark_unknown' then
+        answers := answers || preauth._mark_unknown(asks[k], held[k], at);
+      when 'mark_exceeding' then
+        answers := answers || preauth._mark_exceeding(asks[k], held[k], at);
+      else
+        answers := answers || preauth._refuse_settlement(asks[k], f.verdict, f.missing_unit, at);
+    end case;
+    from_line := to_line + 1;
+  end loop;
+  if cardinality(ready) > 0 then
+    answers := answers || preauth._write_settlements(ready, preauth._close_lines(closings, at), at);
+  end if;
+  return answers;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._settlement(ask preauth._ask, closed preauth._closed[], from_line integer, to_line integer, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  lines text := '';
+  overage text := '';
+  late boolean := false;
+  line preauth._closed;
+  excess bigint;
+begin
+  for k in from_line .. to_line loop
+    line := closed[k];
+    excess := greatest(line.settled_amount - line.amount, 0);
+    if ask.body ? 'priced' then
+      excess := preauth._overage(ask, line.unit, line.amount, line.settled_amount);
+    end if;
+    lines := lines || case when k > from_line then ', ' else '' end
+      || format('{"budget": "%s", "scope": "%s", "unit": "%s", "window": "%s", "held": %s, "amount": %s, "overage": %s',
+        line.budget, line.scope, line.unit, line.window_key, line.amount, line.settled_amount, excess)
+      || case when line.scope = line.account_id then format(', "settled": %s, "reserved": %s, "available": %s}', line.settled_after, line.reserved_after,
+        coalesce((line.limit_after - line.settled_after - line.reserved_after)::text, 'null')) else '}' end;
+    if excess > 0 then
+      overage := overage || case when overage <> '' then ', ' else '' end || format('"%s": %s', line.unit, excess);
+    end if;
+    late := late or line.late and line.unit <> 'open_holds';
+  end loop;
+  return format('{"request_id": "%s", "account_id": "%s", "state": "settled", "outcome": "%s", "amounts": %s, "lines": [%s], "overage": {%s}, '
+      '"late": %s, "settled_at": "%s", "replayed": false%s%s}',
+    ask.request_id, ask.account_id, coalesce(ask.body ->> 'outcome', 'completed'), ask.body -> 'amounts', lines, overage,
+    late::text, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), case when ask.call = 'resolve' then format(', "resolved": true, "action": %s', ask.body -> 'action') else '' end,
+    case when ask.body ? 'usage' then format(', "usage": %s, "cost": %s, "price_table_id": %s', ask.body -> 'usage',
+      coalesce(ask.body -> 'priced' -> 'cost', 'null'), coalesce(ask.body -> 'priced' -> 'price_table_ids' -> 0, 'null')) else '' end)::jsonb;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._stuck_json(r preauth.reservation, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select jsonb_build_object(
+    'request_id', r.request_id, 'account_id', r.account_id, 'state', preauth._state_at(r, at), 'model', r.model,
+    'age_seconds', floor(extract(epoch from at - r.created_at))::bigint,
+    'created_at', preauth._time(r.created_at), 'expires_at', preauth._time(r.expires_at), 'actor', r.actor,
+    'held', (
+      select coalesce(jsonb_object_agg(h.unit, h.amount), '{}')
+      from (
+        select b.unit, max(l.amount) as amount
+        from preauth.hold_line as l
+        join preauth.budget_window as w on w.window_id = l.window_id
+        join preauth.budget as b on b.budget_id = w.budget_id
+        where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'held' and b.unit <> 'open_holds'
+        group by b.unit
+      ) as h),
+    'refused', case when r.state = 'overage_review' then r.closure -> 'amounts' end)
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._verify_lines()
+ RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select c.check_name, l.account_id, l.window_id, l.request_id, c.expected, c.actual
+  from preauth.hold_line as l
+  left join preauth.reservation as r on r.created_at = l.created_at and r.request_id = l.request_id and r.account_id = l.account_id
+  left join preauth.budget_window as w on w.window_id = l.window_id
+  left join preauth.budget as b on b.budget_id = w.budget_id
+  left join preauth.usage_event as u
+    on l.state = 'settled' and u.request_id = l.request_id and u.account_id = l.account_id and u.window_id is null
+  cross join lateral (values
+    ('line_has_reservation_and_window', 'true', (r.request_id is not null and w.window_id is not null)::text),
+    ('line_settled_what_its_event_says', coalesce(preauth._spent(u.amounts, b.unit), l.settled_amount)::text, l.settled_amount::text)
+  ) as c (check_name, expected, actual)
+  where c.expected <> c.actual
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._write_expiries(due preauth.reservation[], closed preauth._closed[], at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor, usage, cost, price_table_ids)
+  select r.account_id, r.request_id, 'settlement', preauth._chosen_amounts(r), 'expired', at, 'expiry',
+    preauth._option_counts(r.body, r.option_no), preauth._held_cost(r.body, r.option_no, r.price_table_ids), r.price_table_ids
+  from unnest(due) as r where r.on_expiry = 'charge'
+  order by r.request_id, r.account_id;
+  insert into preauth.reservation_event (request_id, account_id, event, occurred_at, actor)
+  select r.request_id, r.account_id, case r.on_expiry when 'keep' then 'kept' else 'lapsed' end, at, 'expiry'
+  from unnest(due) as r where r.on_expiry <> 'charge'
+  order by r.request_id, r.account_id;
+  update preauth.reservation as x
+  set state = case x.on_expiry when 'keep' then 'unknown' when 'charge' then 'settled' else 'lapsed' end,
+    closure = case x.on_expiry when 'charge' then preauth._expiry_settlement(r, array(
+      select c from unnest(closed) as c
+      where c.request_id = r.request_id and c.account_id = r.account_id and c.settled_amount is not null order by c.position), at) end
+  from unnest(due) as r
+  cross join lateral (
+    select k.ctid from preauth.reservation as k
+    where k.request_id = r.request_id and k.account_id = r.account_id
+    offset 0  -- one look-up by key for each, however few rows the planner has seen
+  ) as place
+  where x.ctid = place.ctid;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._write_settlements(asks preauth._ask[], closed preauth._closed[], at timestamp with time zone)
+ RETURNS preauth._answer[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  answers preauth._answer[] := array[]::preauth._answer[];
+  replies jsonb[] := array[]::jsonb[];
+  from_line integer := 1;
+  to_line integer;
+begin
+  for k in 1 .. cardinality(asks) loop
+    to_line := from_line - 1;
+    while closed[to_line + 1].request_id = asks[k].request_id and closed[to_line + 1].account_id = asks[k].account_id loop
+      to_line := to_line + 1;
+    end loop;
+    replies := replies || preauth._settlement(asks[k], closed, from_line, to_line, at);
+    answers := answers || row(asks[k].n, 200, null, replies[k]::json, null)::preauth._answer;
+    from_line := to_line + 1;
+  end loop;
+  insert into preauth.usage_event
+    (account_id, request_id, kind, amounts, overage, outcome, provider_request_id, occurred_at, actor, reason, usage, cost, price_table_ids)
+  select asks[k].account_id, asks[k].request_id, case when (replies[k] ->> 'late')::boolean then 'late_charge' else 'settlement' end,
+    asks[k].body -> 'amounts', nullif(replies[k] -> 'overage', '{}'), replies[k] ->> 'outcome', asks[k].body ->> 'provider_request_id',
+    at, asks[k].actor, asks[k].body ->> 'reason', asks[k].body -> 'usage', asks[k].body -> 'priced' -> 'cost',
+    case when asks[k].body -> 'priced' ? 'price_table_ids'
+      then array(select i.id::bigint from jsonb_array_elements_text(asks[k].body -> 'priced' -> 'price_table_ids') as i (id)) end
+  from generate_subscripts(asks, 1) as k;
+  update preauth.reservation as x
+  set state = 'settled', closure = replies[k]
+  from generate_subscripts(asks, 1) as k
+  cross join lateral (
+    select r.ctid from preauth.reservation as r
+    where r.request_id = asks[k].request_id and r.account_id = asks[k].account_id
+    offset 0  -- one look-up by key for each, however few rows the planner has seen
+  ) as place
+  where x.ctid = place.ctid;
+  return answers;
+end
+$function$;
+
+create view preauth_api.decisions as  SELECT created_at,
+    request_id,
+    account_id,
+    call,
+        CASE
+            WHEN (denial IS NULL) THEN 'authorized'::text
+            ELSE 'denied'::text
+        END AS decision,
+        CASE
+            WHEN ((state = ANY (ARRAY['authorized'::text, 'cancellation_requested'::text])) AND (expires_at <= clock_timestamp())) THEN
+            CASE on_expiry
+                WHEN 'keep'::text THEN 'unknown'::text
+                WHEN 'charge'::text THEN 'settled'::text
+                ELSE 'lapsed'::text
+            END
+            ELSE state
+        END AS state,
+    (denial ->> 'reason'::text) AS reason,
+    (denial ->> 'budget'::text) AS budget,
+    (denial ->> 'scope'::text) AS scope,
+    (denial ->> 'window'::text) AS window_key,
+    (denial ->> 'unit'::text) AS unit,
+    ((denial ->> 'required'::text))::bigint AS required,
+    ((denial ->> 'available'::text))::bigint AS available,
+    COALESCE(model, (body ->> 'model'::text)) AS model,
+    (
+        CASE
+            WHEN (option_no = 0) THEN body
+            ELSE ((body -> 'alternatives'::text) -> (option_no - 1))
+        END -> 'amounts'::text) AS amounts,
+    (closure -> 'amounts'::text) AS settled_amounts,
+    expires_at,
+    (body ->> 'session_id'::text) AS session_id,
+    (body -> 'labels'::text) AS labels,
+    actor
+   FROM preauth.reservation r;
+
+create view preauth_api.holds as  SELECT r.created_at,
+    l.request_id,
+    l.account_id,
+    l."position",
+    b.name AS budget,
+    w.account_id AS scope,
+    b.unit,
+    w.window_key,
+    l.window_id,
+        CASE
+            WHEN (l.lapses_at <= clock_timestamp()) THEN 'lapsed'::text
+            ELSE l.state
+        END AS state,
+    l.amount,
+    l.settled_amount,
+    l.available_after,
+    l.lapses_at
+   FROM (((preauth.hold_line l
+     JOIN preauth.reservation r ON (((r.created_at = l.created_at) AND (r.request_id = l.request_id) AND (r.account_id = l.account_id))))
+     JOIN preauth.budget_window w ON ((w.window_id = l.window_id)))
+     JOIN preauth.budget b ON ((b.budget_id = w.budget_id)));
+
+create view preauth_api.spend as  SELECT u.occurred_at,
+    u.event_id,
+    u.account_id,
+    u.request_id,
+    u.kind,
+    a.key AS unit,
+    ((a.value)::text)::bigint AS amount,
+    ((u.overage ->> a.key))::bigint AS overage,
+    COALESCE(r.model, (r.body ->> 'model'::text)) AS model,
+    (r.body -> 'labels'::text) AS labels,
+    u.outcome,
+    u.provider_request_id,
+    u.window_id,
+    u.actor,
+    u.reason
+   FROM ((preauth.usage_event u
+     LEFT JOIN preauth.reservation r ON (((r.request_id = u.request_id) AND (r.account_id = u.account_id) AND (u.window_id IS NULL))))
+     CROSS JOIN LATERAL jsonb_each(u.amounts) a(key, value))
+  WHERE ((u.kind <> 'limit_changed'::text) AND (NOT ((u.kind = 'adjustment'::text) AND (u.request_id ~ '^rerate:[0-9]+:[0-9]+:[0-9a-f-]{36}$'::text))))
+UNION ALL
+ SELECT e.occurred_at,
+    e.event_id,
+    e.account_id,
+    e.request_id,
+    e.event AS kind,
+    (e.detail ->> 'unit'::text) AS unit,
+    ((e.detail ->> 'difference'::text))::bigint AS amount,
+    NULL::bigint AS overage,
+    COALESCE(r.model, (r.body ->> 'model'::text)) AS model,
+    (r.body -> 'labels'::text) AS labels,
+    NULL::text AS outcome,
+    NULL::text AS provider_request_id,
+    NULL::bigint AS window_id,
+    e.actor,
+    (e.detail ->> 'reason'::text) AS reason
+   FROM (preauth.reservation_event e
+     LEFT JOIN preauth.reservation r ON (((r.request_id = e.request_id) AND (r.account_id = e.account_id))))
+  WHERE (e.event = 'rerated'::text);
+
+create view preauth_api.windows as  SELECT w.window_id,
+    w.account_id,
+    b.owner,
+    b.name AS budget,
+    b.unit,
+    b.model,
+    b.enforcement,
+    w.window_key,
+    w.starts_at,
+    w.ends_at,
+    w.time_zone,
+    w.limit_amount,
+    w.settled,
+    w.reserved,
+    ((w.limit_amount - w.settled) - w.reserved) AS available
+   FROM (preauth.budget_window w
+     JOIN preauth.budget b ON ((b.budget_id = w.budget_id)));
+
+revoke all on function preauth._close_lines(closings preauth._closing[], at timestamp with time zone) from public;
+
+revoke all on function preauth._expiry_closing(line preauth.hold_line, at timestamp with time zone) from public;
+
+revoke all on function preauth._expiry_settlement(r preauth.reservation, closed preauth._closed[], at timestamp with time zone) from public;
+
+revoke all on function preauth._extend(ask preauth._ask, held preauth.reservation, expires_at timestamp with time zone, at timestamp with time zone) from public;
+
+revoke all on function preauth._holdings(held preauth.reservation[]) from public;
+
+revoke all on function preauth._lock_leases(held preauth.reservation, at timestamp with time zone) from public;
+
+revoke all on function preauth._mark_exceeding(ask preauth._ask, held preauth.reservation, at timestamp with time zone) from public;
+
+revoke all on function preauth._mark_unknown(ask preauth._ask, held preauth.reservation, at timestamp with time zone) from public;
+
+revoke all on function preauth._move(closed preauth._closed[], tallies preauth._tally[]) from public;
+
+revoke all on function preauth._recorded_lines(recorded preauth.reservation[], known integer[], OUT slots preauth._slot[], OUT lines preauth._line[]) from public;
+
+revoke all on function preauth._release(asks preauth._ask[], held preauth.reservation[], at timestamp with time zone) from public;
+
+revoke all on function preauth._release_replies(asks preauth._ask[], closed preauth._closed[], at timestamp with time zone) from public;
+
+revoke all on function preauth._settlement(ask preauth._ask, closed preauth._closed[], from_line integer, to_line integer, at timestamp with time zone) from public;
+
+revoke all on function preauth._write_expiries(due preauth.reservation[], closed preauth._closed[], at timestamp with time zone) from public;
+
+revoke all on function preauth._write_settlements(asks preauth._ask[], closed preauth._closed[], at timestamp with time zone) from public;
+
+comment on function preauth._close_lines(closings preauth._closing[], at timestamp with time zone) is 'Closes hold lines and moves their windows by what that changes; the lines that were closed, with their windows'' figures just after each. A line''s state is the guard: what another call closed first is left out and moves nothing.';
+
+comment on function preauth._expiry_closing(line preauth.hold_line, at timestamp with time zone) is 'What becomes of a line when time has passed: a lease lapses, another line is charged at its hold.';
+
+comment on function preauth._expiry_settlement(r preauth.reservation, closed preauth._closed[], at timestamp with time zone) is 'The settlement of a hold that was charged when its time passed.';
+
+comment on function preauth._extend(ask preauth._ask, held preauth.reservation, expires_at timestamp with time zone, at timestamp with time zone) is 'Moves the end of a hold whose reservation and lines are locked; the reply.';
+
+comment on function preauth._holdings(held preauth.reservation[]) is 'The hold lines of reservations, in the order of these and of their positions.';
+
+comment on function preauth._lock_leases(held preauth.reservation, at timestamp with time zone) is 'Locks a reservation''s leases against lapsing; false if one has lapsed already.';
+
+comment on function preauth._mark_exceeding(ask preauth._ask, held preauth.reservation, at timestamp with time zone) is 'A settlement above the hold of a budget with overage: reject. The hold stays, leases included, and the refused usage is kept for a person to resolve.';
+
+comment on function preauth._mark_unknown(ask preauth._ask, held preauth.reservation, at timestamp with time zone) is 'The provider may or may not have billed: the hold is kept, leases included, until it is settled or resolved.';
+
+comment on function preauth._move(closed preauth._closed[], tallies preauth._tally[]) is 'Writes what preauth._close_lines has decided, under its locks: one update a line, one a window.';
+
+comment on function preauth._recorded_lines(recorded preauth.reservation[], known integer[], OUT slots preauth._slot[], OUT lines preauth._line[]) is 'What items (known) whose keys were decided before (recorded: each one''s) held: lines in the order of the items, each on a slot of its own, without what the windows count now.';
+
+comment on function preauth._release(asks preauth._ask[], held preauth.reservation[], at timestamp with time zone) is 'Gives back what locked reservations hold (held: each ask''s): lines and windows, events, states, replies.';
+
+comment on function preauth._release_replies(asks preauth._ask[], closed preauth._closed[], at timestamp with time zone) is 'The replies to releases: what each line gave back.';
+
+comment on function preauth._settlement(ask preauth._ask, closed preauth._closed[], from_line integer, to_line integer, at timestamp with time zone) is 'The answer to a settlement whose lines are closed from from_line to to_line; overage: {unit: amount} that was not authorized (preauth._overage); late: a hold was gone.';
+
+comment on function preauth._write_expiries(due preauth.reservation[], closed preauth._closed[], at timestamp with time zone) is 'States and events of expired reservations.';
+
+comment on function preauth._write_settlements(asks preauth._ask[], closed preauth._closed[], at timestamp with time zone) is 'Appends the usage event of each settlement, keeps its reply for replays, and answers.';
+
+comment on view preauth_api.decisions is 'Every decision with what was asked. budget to available: of a denial, in its unit; amounts and settled_amounts: {unit: amount}.';
+
+comment on view preauth_api.holds is 'What reservations hold or have settled, a row for each budget window, in its unit. available_after: what was left just after the hold.';
+
+comment on view preauth_api.spend is 'Every amount that was spent, a row for each unit; by how much a rerating changed it (kind rerated); and every other adjustment, of the one window that window_id names: leave those out (window_id is null) where spend is summed. overage: how much of it was above the hold.';
+
+comment on view preauth_api.windows is 'Every budget window there has been, with its figures in the budget''s unit. Leases that have lapsed count in reserved until they are given back, and a rolling window''s settled is as of its last movement.';
+
+select preauth._lock_down();
+$revision_0012$;
+    update preauth.alembic_version set version_num = '0012';
+  end if;
+end
+$upgrade$;
 commit;
