@@ -4,7 +4,10 @@ as $$
 declare
   found record := preauth._asked_about(request_id, account_id);
 begin
-  return preauth._answered(coalesce(found.problem, preauth._audit_timeline(found.held[1])));
+  if found.problem is not null then
+    return preauth._answered(found.problem);
+  end if;
+  return preauth._audit_timeline(found.r);
 end
 $$;
 comment on function preauth_api.audit_timeline(text, text) is

@@ -9,11 +9,13 @@ begin
     return preauth._answered(preauth._malformed(errors));
   end if;
   found := preauth._asked_about(request_id, account_id);
-  return preauth._answered(case
-    when found.problem is not null then found.problem
-    when (found.held[1]).denial is null then preauth._problem('not_denied', format('Reservation %s was authorized.', request_id))
-    else preauth._why_denied(found.held[1], max_count)
-  end);
+  if found.problem is not null then
+    return preauth._answered(found.problem);
+  end if;
+  if (found.r).denial is null then
+    return preauth._answered(preauth._problem('not_denied', format('Reservation %s was authorized.', request_id)));
+  end if;
+  return preauth._why_denied(found.r, max_count);
 end
 $$;
 comment on function preauth_api.audit_why_denied(text, text, integer) is
