@@ -58,6 +58,47 @@ async def test_a_shared_scopes_holds_are_those_of_all_below_it(ledger):
     assert holds(found) == {"of-ann": 400, "of-bob": 400}
 
 
+async def test_where_an_account_has_others_below_it_its_own_denial_names_theirs_too(ledger):
+    await ledger.grant("org", 1000)
+    await ledger.put_account("ann", parent_id="org")
+    await ledger.grant("ann", 5000)
+    await ledger.reserve("of-org", "org", tokens(300))
+    await ledger.reserve("of-ann", "ann", tokens(400))
+    await ledger.reserve("no", "org", tokens(301))
+
+    found = await ledger.call("audit_why_denied", request_id="no")
+
+    assert holds(found) == {"of-ann": 400, "of-org": 300}
+    assert found["held_by_others"] == 0
+
+
+async def test_the_holds_of_those_who_have_moved_away_since_are_named(ledger):
+    await ledger.grant("org", 1000, name="shared")
+    for name in ("ann", "bob"):
+        await ledger.put_account(name, parent_id="org")
+        await ledger.grant(name, 5000)
+        await ledger.reserve(f"of-{name}", name, tokens(400))
+    await ledger.reserve("no", "ann", tokens(300))
+    for name in ("ann", "bob"):
+        await ledger.put_account(name)
+    found = await ledger.call("audit_why_denied", request_id="no")
+    assert holds(found) == {"of-ann": 400, "of-bob": 400}
+
+
+async def test_holds_are_told_newest_first_though_those_nobody_ended_are_looked_for_apart(
+    ledger, clock
+):
+    await ledger.grant("ann", 1000)
+    for name, outcome in (("a", "unknown"), ("b", None), ("c", "unknown"), ("d", None)):
+        clock.advance(seconds=1)
+        await ledger.reserve(name, "ann", tokens(250))
+        if outcome:
+            await ledger.settle(name, outcome=outcome)
+    await ledger.reserve("no", "ann", tokens(1))
+    found = await ledger.call("audit_why_denied", request_id="no")
+    assert [h["request_id"] for h in found["items"]] == ["d", "c", "b", "a"]
+
+
 async def test_a_lease_counts_until_its_end_and_not_after(ledger, clock):
     await ledger.grant("ann", 1000, on_expiry="release")
     await ledger.reserve("first", "ann", tokens(600), ttl_seconds=10)
@@ -98,6 +139,19 @@ async def test_a_lease_that_is_settled_late_had_stopped_counting_at_its_end(ledg
     clock.advance(seconds=1)
     assert (await ledger.settle("lapsed", tokens(20)))["late"] is True
     assert holds(await ledger.call("audit_why_denied", request_id="no")) == {"open": 80}
+
+
+async def test_a_hold_that_was_released_and_charged_later_had_stopped_counting(ledger, clock):
+    await ledger.grant("ann", 1000)
+    await ledger.reserve("open", "ann", tokens(500))
+    clock.advance(seconds=1)
+    await ledger.reserve("gone", "ann", tokens(400), ttl_seconds=3600)
+    await ledger.release("gone")
+    clock.advance(seconds=1)
+    await ledger.reserve("no", "ann", tokens(600))
+    clock.advance(seconds=1)
+    assert (await ledger.settle("gone", tokens(10)))["late"] is True
+    assert holds(await ledger.call("audit_why_denied", request_id="no")) == {"open": 500}
 
 
 @pytest.mark.parametrize(("before", "after"), [("z", "a"), ("a", "z")])
