@@ -13,18 +13,24 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
 as $$
 declare
-  errors jsonb := preauth._page_errors(max_count, cursor) || preauth._choice_errors('decision', decision, array['authorized', 'denied'])
-    || case when not preauth._is_denial(reason) then preauth._error('reason', 'is no reason of a denial') else '[]' end;
+  errors jsonb := preauth._page_errors(max_count, cursor);
   before record;
+  r preauth.reservation;
+  at timestamptz := preauth._now();
+  items jsonb[] := '{}';
+  cursors text[];
 begin
+  if decision is not null then
+    errors := errors || preauth._choice_errors('decision', decision, array['authorized', 'denied']);
+  end if;
+  if reason is not null and not preauth._is_denial(reason) then
+    errors := errors || preauth._error('reason', 'is no reason of a denial');
+  end if;
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
   end if;
-  select * into before from preauth._read_cursor(cursor);
-  return preauth._answered(preauth._page(
-    array_agg(preauth._decision_json(r, preauth._now()) || jsonb_build_object('actor', r.actor) order by r.created_at desc, r.request_id desc, r.account_id desc),
-    array_agg(preauth._cursor(r.created_at, r.request_id, r.account_id) order by r.created_at desc, r.request_id desc, r.account_id desc), max_count))
-  from (
+  before := preauth._read_cursor(cursor);
+  for r in
     select x.*
     from preauth.reservation as x
     where (audit_decisions.account_id is null or x.account_id collate "C" = audit_decisions.account_id)
@@ -32,13 +38,19 @@ begin
       and (since is null or x.created_at >= since)
       and (until is null or x.created_at < until)
       and (decision is null or (x.denial is null) = (decision = 'authorized'))
-      and (reason is null or x.denial ->> 'reason' = reason)
+      and (audit_decisions.reason is null or x.denial ->> 'reason' = audit_decisions.reason)
       and (audit_decisions.model is null or coalesce(x.model, x.body ->> 'model') = audit_decisions.model)
       and x.created_at <= before.at
       and (x.created_at, x.request_id, x.account_id) < (before.at, before.first_key, before.second_key)
     order by x.created_at desc, x.request_id desc, x.account_id desc
     limit max_count + 1
-  ) as r;
+  loop
+    items := items || (preauth._decision_json(r, at) || jsonb_build_object('actor', r.actor));
+    if cardinality(items) = max_count then
+      cursors[max_count] := preauth._cursor(r.created_at, r.request_id, r.account_id);
+    end if;
+  end loop;
+  return preauth._page(items, cursors, max_count);
 end
 $$;
 comment on function preauth_api.audit_decisions(text, text, timestamptz, timestamptz, text, text, text, integer, text) is
