@@ -1542,22 +1542,27 @@ comment on function preauth._ask_foreseen_at(preauth._ask, preauth._quote[], int
   'As preauth._ask_fits_at where more than windows, leases and slices may turn by time alone (preauth._may_turn).';
 
 -- 040_internal/_asked_about.sql
-create function preauth._asked_about(request_id text, account_id text, out held preauth.reservation[], out problem jsonb)
+create function preauth._asked_about(request_id text, account_id text, out r preauth.reservation, out problem jsonb)
 language plpgsql stable
-set search_path = pg_catalog, pg_temp
+set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 declare
-  ask preauth._ask := row(1, 'reservation', request_id, account_id, '{}', null, null, false, false, null)::preauth._ask;
-  located record;
+  held preauth.reservation[];
 begin
   if request_id is null then
     problem := preauth._malformed(preauth._error('request_id', 'is required'));
     return;
   end if;
-  located := preauth._located(array[ask]);
-  held := preauth._held(located.asks);
-  if held[1].request_id is null then
-    problem := coalesce((located.refused[1]).body::jsonb, preauth._lifecycle_refusal(ask, 'reservation_unknown'));
+  if account_id is null then
+    held := array(select x from preauth.reservation as x where x.request_id = _asked_about.request_id limit 2);
+  else
+    held := array(select x from preauth.reservation as x where x.request_id = _asked_about.request_id and x.account_id = _asked_about.account_id);
+  end if;
+  r := held[1];
+  if cardinality(held) <> 1 then
+    problem := preauth._lifecycle_refusal(
+      row(1, 'reservation', request_id, account_id, '{}', null, null, false, false, null)::preauth._ask,
+      case cardinality(held) when 0 then 'reservation_unknown' else 'account_id_required' end);
   end if;
 end
 $$;
@@ -1637,18 +1642,26 @@ comment on function preauth._audience(text) is
 
 -- 040_internal/_audit_timeline.sql
 create function preauth._audit_timeline(r preauth.reservation) returns jsonb
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select jsonb_build_object(
-    'request_id', r.request_id, 'account_id', r.account_id, 'state', preauth._state_at(r, preauth._now()),
-    'items', jsonb_agg(jsonb_build_object(
-      'at', t.step -> 'at', 'event', t.step -> 'event', 'actor', t.step -> 'actor',
-      'amounts', d.detail -> 'amounts', 'overage', d.detail -> 'overage', 'detail', nullif(d.detail - array['amounts', 'overage'], '{}')) order by t.ordinality))
-  from jsonb_array_elements(preauth._timeline(r)) with ordinality as t (step)
-  cross join lateral (
-    select case when t.ordinality = 1 then preauth._decision_detail(r) else nullif(t.step -> 'detail', 'null') end
-  ) as d (detail)
+declare
+  steps jsonb := preauth._timeline(r);
+  items jsonb[] := '{}';
+  step jsonb;
+  detail jsonb := preauth._decision_detail(r);
+begin
+  for n in 0 .. jsonb_array_length(steps) - 1 loop
+    step := steps -> n;
+    if n > 0 then
+      detail := nullif(step -> 'detail', 'null');
+    end if;
+    items[n] := jsonb_build_object(
+      'at', step -> 'at', 'event', step -> 'event', 'actor', step -> 'actor',
+      'amounts', detail -> 'amounts', 'overage', detail -> 'overage', 'detail', nullif(detail - array['amounts', 'overage'], '{}'));
+  end loop;
+  return jsonb_build_object('request_id', r.request_id, 'account_id', r.account_id, 'state', preauth._state_at(r, preauth._now()), 'items', to_jsonb(items));
+end
 $$;
 comment on function preauth._audit_timeline(preauth.reservation) is 'A reservation''s timeline as auditors read it: the decision with what was asked and held, then each later event.';
 
@@ -2285,6 +2298,24 @@ $$;
 comment on function preauth._close_unused_accounts(text[], preauth._ask[], preauth._ruling[]) is
   'Takes back the accounts (and their windows) that this batch has made and none of whose requests was decided: a refusal writes nothing.';
 
+-- 040_internal/_closed_before.sql
+-- Called for one hold after another: its plan is made once, whatever the caller's settings say.
+create function preauth._closed_before(request_id text, account_id text, charged_at timestamptz, lapsed_at timestamptz) returns timestamptz
+language plpgsql stable
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off
+as $$
+declare
+  ended_at timestamptz;
+begin
+  select min(e.occurred_at) into ended_at
+  from preauth.reservation_event as e
+  where e.request_id = _closed_before.request_id and e.account_id = _closed_before.account_id and e.event in ('released', 'lapsed');
+  return least(charged_at, ended_at, lapsed_at);
+end
+$$;
+comment on function preauth._closed_before(text, text, timestamptz, timestamptz) is
+  'When a hold that was charged late had stopped counting: when it was released or swept, or at lapsed_at if it was a lease, else when it was charged.';
+
 -- 040_internal/_correct.sql
 create function preauth._correct(call text, account_id text, body jsonb, actor text) returns jsonb
 language plpgsql
@@ -2678,21 +2709,52 @@ end
 $$;
 comment on function preauth._decided(preauth._ruling[]) is 'The items that were decided just now: those to be recorded.';
 
+-- 040_internal/_decided_lines.sql
+-- One look-up by key after the other, not a join and no sort: those take longer to plan, for a connection that asks for the first time.
+create function preauth._decided_lines(r preauth.reservation) returns jsonb[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp set enable_seqscan = off
+as $$
+declare
+  lines jsonb[];
+  l record;
+  w record;
+  b record;
+  seen integer := 0;
+begin
+  for l in
+    select x.position, x.window_id, x.amount, x.available_after
+    from preauth.hold_line as x where x.created_at = r.created_at and x.request_id = r.request_id and x.account_id = r.account_id
+  loop
+    select x.account_id, x.budget_id, x.window_key into w from preauth.budget_window as x where x.window_id = l.window_id;
+    select x.name, x.unit into b from preauth.budget as x where x.budget_id = w.budget_id;
+    lines[l.position] := jsonb_build_object(
+      'budget', b.name, 'scope', w.account_id, 'unit', b.unit, 'window', w.window_key, 'amount', l.amount, 'available', l.available_after);
+    seen := seen + 1;
+  end loop;
+  if cardinality(lines) > seen then
+    lines := array_remove(lines, null);
+  end if;
+  return lines;
+end
+$$;
+comment on function preauth._decided_lines(preauth.reservation) is 'What a reservation held by its decision, line by line, shared scopes with their fill level; null if nothing.';
+
 -- 040_internal/_decision_detail.sql
 create function preauth._decision_detail(r preauth.reservation) returns jsonb
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select jsonb_strip_nulls(jsonb_build_object(
+declare
+  lines jsonb[];
+begin
+  if r.denial is null then
+    lines := preauth._decided_lines(r);
+  end if;
+  return jsonb_strip_nulls(jsonb_build_object(
     'amounts', preauth._chosen_amounts(r), 'model', r.model, 'chosen_alternative', nullif(r.option_no, 0) - 1,
-    'price_table_ids', to_jsonb(r.price_table_ids), 'denial', r.denial,
-    'lines', (
-      select jsonb_agg(jsonb_build_object(
-        'budget', b.name, 'scope', w.account_id, 'unit', b.unit, 'window', w.window_key, 'amount', l.amount, 'available', l.available_after) order by l.position)
-      from preauth.hold_line as l
-      join preauth.budget_window as w on w.window_id = l.window_id
-      join preauth.budget as b on b.budget_id = w.budget_id
-      where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id)))
+    'price_table_ids', to_jsonb(r.price_table_ids), 'denial', r.denial, 'lines', to_jsonb(lines)));
+end
 $$;
 comment on function preauth._decision_detail(preauth.reservation) is 'What a decision was about and what it held: amounts in their units, shared scopes with their fill level.';
 
@@ -2804,17 +2866,35 @@ $$;
 comment on function preauth._denial_status(jsonb) is '429, or 402 when waiting cannot help or the setting preauth.denial_status says 402 always.';
 
 -- 040_internal/_denied_window.sql
+-- Two look-ups, not a join: that takes twice as long to plan, for a connection that asks for the first time. An account may have had thousands of windows:
+-- which index leads to this one is for the planner to say each time.
 create function preauth._denied_window(r preauth.reservation) returns preauth.budget_window
-language sql stable
-set search_path = pg_catalog, pg_temp
+language plpgsql stable set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
-  select w
-  from preauth.budget_window as w
-  join preauth.budget as b on b.budget_id = w.budget_id
-  where w.account_id = r.denial ->> 'scope' and b.name = r.denial ->> 'budget' and b.unit = r.denial ->> 'unit' and w.window_key = r.denial ->> 'window'
-    and w.starts_at <= r.created_at and w.ends_at > r.created_at
-  order by b.created_at <= r.created_at desc, b.budget_id desc
-  limit 1
+declare
+  scope text := r.denial ->> 'scope';
+  period text := r.denial ->> 'window';
+  w preauth.budget_window;
+  b record;
+  found preauth.budget_window;
+  rank bigint;
+  best bigint;
+begin
+  for w in
+    select x.* from preauth.budget_window as x
+    where x.account_id = scope and x.window_key = period and x.starts_at <= r.created_at and x.ends_at > r.created_at
+  loop
+    select x.name, x.unit, x.created_at into b from preauth.budget as x where x.budget_id = w.budget_id;
+    -- budgets that were there already come first, and of several the newest
+    rank := case when b.created_at <= r.created_at then w.budget_id else w.budget_id - 9223372036854775807 end;
+    if b.name = r.denial ->> 'budget' and b.unit = r.denial ->> 'unit' and coalesce(rank > best, true) then
+      found := w;
+      best := rank;
+    end if;
+  end loop;
+  return found;
+end
 $$;
 comment on function preauth._denied_window(preauth.reservation) is 'The window that could not cover a denied request; null where the reason is no window''s.';
 
@@ -3669,88 +3749,74 @@ comment on function preauth._holdings(preauth.reservation[]) is 'The hold lines 
 
 -- 040_internal/_holds_at.sql
 -- The newest holds are the likeliest to have been open: walking back from the instant, the sum of what was reserved is soon reached. A bound cursor
--- reads no row more than is asked of it. Only what nobody has ended can be old, and has an index of its own. closed_at: when a hold stopped counting, null
--- while it counts; a lease stops at its end, whenever that was written down.
-create function preauth._holds_at(w preauth.budget_window, at timestamptz, available bigint, reserved bigint, max_count integer)
-returns table (request_id text, account_id text, amount bigint, held_at timestamptz, closed_at timestamptz, state text)
+-- reads no row more than is asked of it. Only what nobody has ended can be old, and has an index of its own. What has ended says when that was: a charge
+-- when it was made, a lease at its end, whenever that was written down, the rest in its answer.
+create function preauth._holds_at(
+  w preauth.budget_window, at timestamptz, available bigint, reserved bigint, max_count integer, holder text,
+  out items jsonb[], out amount bigint)
 language plpgsql stable set plan_cache_mode = force_custom_plan
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off set jit = off
 as $$
 declare
-  alone text := case when not exists (select from preauth.account as a where a.parent_id = w.account_id) then w.account_id end;
-  missing bigint := case when w.window_id is not null then reserved else 0 end;
-  leased boolean := preauth._is_leased(w.window_id);
-  seen integer := 0;
+  closed_at timestamptz;
+  leased boolean;
+  old_ones boolean := false;
   candidates cursor for
-    select r.request_id, r.account_id, h.amount, r.created_at as held_at, t.closed_at, h.state
+    select r.request_id, r.account_id, r.created_at, r.expires_at, r.is_old, l.amount, l.state, l.lapses_at,
+      coalesce(r.closure ->> 'settled_at', r.closure ->> 'released_at')::timestamptz as ended_at, r.closure ->> 'late' = 'true' as late
     from (
-      (select x.request_id, x.account_id, x.call, x.state, x.created_at, x.expires_at, x.closure
+      (select x.request_id, x.account_id, x.call, x.created_at, x.expires_at, x.closure, true as is_old
        from preauth.reservation as x
-       where x.state in ('unknown', 'overage_review') and x.created_at <= _holds_at.at and (alone is null or x.account_id collate "C" = alone)
+       where x.state in ('unknown', 'overage_review') and x.created_at <= at and (holder is null or x.account_id collate "C" = holder)
        order by x.created_at desc
        limit 1000)
       union all
-      (select d.request_id, d.account_id, d.call, d.state, d.created_at, d.expires_at, d.closure
+      (select d.request_id, d.account_id, d.call, d.created_at, d.expires_at, d.closure, false
        from (
          select x.*
          from preauth.reservation as x
-         where x.created_at <= _holds_at.at and (alone is null or x.account_id collate "C" = alone)
+         where x.created_at <= at and (holder is null or x.account_id collate "C" = holder)
          order by x.created_at desc, x.request_id desc, x.account_id desc
          limit 20000
        ) as d
        where d.state not in ('denied', 'unknown', 'overage_review')
        limit 10 * max_count)
     ) as r
-    cross join lateral (
-      select l.amount, l.state, l.lapses_at,
-        -- what was settled before its time says itself when that was; else it is looked up
-        case when l.state = 'settled' and (r.closure ->> 'settled_at')::timestamptz < r.expires_at then (r.closure ->> 'settled_at')::timestamptz end as settled_at
-      from preauth.hold_line as l
-      where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id and l.window_id = w.window_id and l.amount > 0
-        -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
-        and (r.created_at < _holds_at.at or l.available_after is null or l.available_after >= _holds_at.available)
-        and (r.call = 'reserve' or r.created_at = _holds_at.at)
-    ) as h
-    cross join lateral (
-      select min(x.at) as at, bool_or(x.late) as late
-      from (
-        select u.occurred_at, u.kind = 'late_charge'
-        from preauth.usage_event as u
-        where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null and h.state <> 'held' and h.settled_at is null
-        union all
-        select e.occurred_at, false
-        from preauth.reservation_event as e
-        where e.request_id = r.request_id and e.account_id = r.account_id and e.event in ('released', 'lapsed') and h.state <> 'held' and h.settled_at is null
-      ) as x (at, late)
-    ) as c
-    cross join lateral (
-      select case
-        when h.state = 'held' then h.lapses_at
-        when h.state = 'lapsed' or c.late and leased then least(c.at, r.expires_at)
-        else coalesce(h.settled_at, c.at)
-      end as closed_at
-    ) as t
-    where t.closed_at is null or t.closed_at > _holds_at.at or t.closed_at = _holds_at.at and r.created_at = _holds_at.at;
+    join preauth.hold_line as l on l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id
+    where l.window_id = w.window_id and l.amount > 0
+      -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
+      and (r.created_at < at or l.available_after is null or l.available_after >= available)
+      and (r.call = 'reserve' or r.created_at = at);
 begin
-  if missing <= 0 then
+  items := '{}';
+  amount := 0;
+  if w.window_id is null or reserved <= 0 then
     return;
   end if;
   for h in candidates loop
-    request_id := h.request_id;
-    account_id := h.account_id;
-    amount := h.amount;
-    held_at := h.held_at;
-    closed_at := h.closed_at;
-    state := h.state;
-    return next;
-    missing := missing - amount;
-    seen := seen + 1;
-    exit when missing <= 0 or seen >= max_count;
+    closed_at := case h.state
+      when 'held' then h.lapses_at
+      when 'lapsed' then least(h.ended_at, h.expires_at)
+      else coalesce(h.ended_at, h.created_at) end;
+    if h.state = 'settled' and h.late then
+      leased := coalesce(leased, preauth._is_leased(w.window_id));
+      closed_at := preauth._closed_before(h.request_id, h.account_id, closed_at, case when leased then h.expires_at end);
+    end if;
+    continue when closed_at < at or closed_at = at and h.created_at < at;
+    old_ones := old_ones or h.is_old;
+    amount := amount + h.amount;
+    items[cardinality(items) + 1] := jsonb_build_object(
+      'request_id', h.request_id, 'account_id', h.account_id, 'amount', h.amount, 'held_at', preauth._time(h.created_at),
+      'closed_at', preauth._time(closed_at), 'state', h.state);
+    exit when amount >= reserved or cardinality(items) >= max_count;
   end loop;
+  if old_ones then
+    items := array(select i from unnest(items) as i order by i ->> 'held_at' desc, i ->> 'request_id' desc, i ->> 'account_id' desc);
+  end if;
 end
 $$;
-comment on function preauth._holds_at(preauth.budget_window, timestamptz, bigint, bigint, integer) is
-  'The holds that were open on a window at an instant at which reserved was held and available was left, in its budget''s unit: until they are all of it, or max_count, or 10 times as many authorized ones or 20000 decisions were looked at.';
+comment on function preauth._holds_at(preauth.budget_window, timestamptz, bigint, bigint, integer, text) is
+  'The holds that were open on a window at an instant at which reserved was held and available was left, in its budget''s unit, newest first, as items, and the sum of them. holder: whose alone; null: everyone''s. Until they are all of it, or max_count, or 10 times as many authorized ones or 20000 decisions were looked at.';
 
 -- 040_internal/_insert_price_table.sql
 create function preauth._insert_price_table(body jsonb, name text, unit text, effective_from timestamptz, tiers jsonb, actor text) returns preauth.price_table
@@ -5747,16 +5813,24 @@ comment on function preauth._page(jsonb[], text[], integer) is 'A page of a list
 
 -- 040_internal/_page_errors.sql
 create function preauth._page_errors(max_count integer, cursor text, counted boolean default false) returns jsonb
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select coalesce(jsonb_agg(preauth._error(c.field, c.message) -> 0), '[]')
-  from preauth._read_cursor(cursor) as r
-  cross join lateral (values
-    ('max_count', case when max_count is null or max_count not between 1 and 500 then 'must be from 1 to 500' end),
-    ('cursor', case when r.at is null or counted and r.first_key !~ '^[0-9]{0,18}$' then 'must be the next_cursor of the page before' end)
-  ) as c (field, message)
-  where c.message is not null
+declare
+  errors jsonb := '[]';
+  before record;
+begin
+  if max_count is null or max_count not between 1 and 500 then
+    errors := preauth._error('max_count', 'must be from 1 to 500');
+  end if;
+  if cursor is not null then
+    before := preauth._read_cursor(cursor);
+    if before.at is null or counted and before.first_key !~ '^[0-9]{0,18}$' then
+      errors := errors || preauth._error('cursor', 'must be the next_cursor of the page before');
+    end if;
+  end if;
+  return errors;
+end
 $$;
 comment on function preauth._page_errors(integer, text, boolean) is
   'What is wrong with the paging of a list, as [{path, message}]; [] when nothing is. counted: the list is in the order of a number, not of keys.';
@@ -8491,21 +8565,35 @@ $$;
 comment on function preauth._time(timestamptz) is 'RFC 3339 in UTC; null for an infinite instant.';
 
 -- 040_internal/_timeline.sql
+-- Most have one event after the decision, or none: what more there are is put in order afterwards.
 create function preauth._timeline(r preauth.reservation) returns jsonb
-language sql stable
-set search_path = pg_catalog, pg_temp
+language plpgsql stable
+set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
-  select jsonb_agg(jsonb_build_object('at', preauth._time(t.at), 'event', t.event, 'actor', t.actor, 'detail', t.detail) order by t.at, t.source, t.place)
-  from (
-    select r.created_at, 0, 0::bigint, case when r.denial is null then 'authorized' else 'denied' end, r.actor, null::jsonb
+declare
+  steps jsonb[] := array[jsonb_build_object(
+    'at', preauth._time(r.created_at), 'event', case when r.denial is null then 'authorized' else 'denied' end, 'actor', r.actor, 'detail', null)];
+  placed jsonb[] := '{}';
+  e record;
+begin
+  for e in
+    select 1 as source, x.event_id, x.occurred_at, x.event, x.actor, x.detail
+    from preauth.reservation_event as x where x.request_id = r.request_id and x.account_id = r.account_id
     union all
-    select e.occurred_at, 1, e.event_id, e.event, e.actor, e.detail
-    from preauth.reservation_event as e where e.request_id = r.request_id and e.account_id = r.account_id
-    union all
-    select u.occurred_at, 2, u.event_id, u.kind, u.actor,
-      jsonb_strip_nulls(jsonb_build_object('amounts', u.amounts, 'overage', u.overage, 'outcome', u.outcome, 'provider_request_id', u.provider_request_id, 'reason', u.reason))
-    from preauth.usage_event as u where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null
-  ) as t (at, source, place, event, actor, detail)
+    select 2, x.event_id, x.occurred_at, x.kind, x.actor,
+      jsonb_strip_nulls(jsonb_build_object('amounts', x.amounts, 'overage', x.overage, 'outcome', x.outcome, 'provider_request_id', x.provider_request_id, 'reason', x.reason))
+    from preauth.usage_event as x where x.request_id = r.request_id and x.account_id = r.account_id and x.window_id is null
+  loop
+    placed := placed || jsonb_build_array(preauth._time(e.occurred_at), e.source, e.event_id, e.event, e.actor, e.detail);
+  end loop;
+  if cardinality(placed) > 1 then
+    placed := array(select p from unnest(placed) as p order by p);
+  end if;
+  for n in 1 .. cardinality(placed) loop
+    steps := steps || jsonb_build_object('at', placed[n] -> 0, 'event', placed[n] -> 3, 'actor', placed[n] -> 4, 'detail', placed[n] -> 5);
+  end loop;
+  return to_jsonb(steps);
+end
 $$;
 comment on function preauth._timeline(preauth.reservation) is 'Everything that happened to a reservation, in order: the decision, transitions, spend.';
 
@@ -9015,27 +9103,28 @@ $$;
 comment on function preauth._was_always_so(preauth.budget_window, preauth.budget) is 'Whether a window has had its limit, uncorrected and hard, all along, and no change of plan is due.';
 
 -- 040_internal/_why_denied.sql
+-- Mostly an account's own holds are all of what was reserved on its window. Only where they are not, and it has others below it, everyone's are walked.
 create function preauth._why_denied(r preauth.reservation, max_count integer) returns jsonb
 language plpgsql stable
-set search_path = pg_catalog, pg_temp
+set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 declare
   w preauth.budget_window := preauth._denied_window(r);
-  reserved bigint := (r.denial ->> 'limit')::bigint - (r.denial ->> 'settled')::bigint - (r.denial ->> 'available')::bigint;
-  holds jsonb;
-  shown bigint;
+  available bigint := r.denial ->> 'available';
+  reserved bigint := (r.denial ->> 'limit')::bigint - (r.denial ->> 'settled')::bigint - available;
+  holder text := case when w.account_id = r.account_id then w.account_id end;
+  holds record := preauth._holds_at(w, r.created_at, available, reserved, max_count, holder);
 begin
-  select jsonb_agg(jsonb_build_object(
-      'request_id', h.request_id, 'account_id', h.account_id, 'amount', h.amount, 'held_at', preauth._time(h.held_at),
-      'closed_at', preauth._time(h.closed_at), 'state', h.state) order by h.held_at desc, h.request_id desc, h.account_id desc),
-    sum(h.amount)
-  into holds, shown
-  from preauth._holds_at(w, r.created_at, (r.denial ->> 'available')::bigint, reserved, max_count) as h;
+  if holder is not null and holds.amount < reserved then
+    if exists (select from preauth.account as a where a.parent_id = holder) then
+      holds := preauth._holds_at(w, r.created_at, available, reserved, max_count, null);
+    end if;
+  end if;
   return jsonb_build_object(
     'request_id', r.request_id, 'account_id', r.account_id, 'at', preauth._time(r.created_at), 'amounts', preauth._chosen_amounts(r),
     'denial', r.denial || jsonb_build_object('reserved', reserved),
     'window', preauth._window_now(w),
-    'items', coalesce(holds, '[]'), 'items_amount', coalesce(shown, 0), 'held_by_others', reserved - coalesce(shown, 0));
+    'items', to_jsonb(holds.items), 'items_amount', holds.amount, 'held_by_others', reserved - holds.amount);
 end
 $$;
 comment on function preauth._why_denied(preauth.reservation, integer) is 'A denial with the figures and the open holds that proved it.';
@@ -9130,13 +9219,22 @@ comment on function preauth._window_lapses(bigint, integer) is 'What a window ge
 
 -- 040_internal/_window_now.sql
 create function preauth._window_now(w preauth.budget_window) returns jsonb
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select case when w.window_id is not null then jsonb_build_object(
+declare
+  settled bigint := w.settled;
+begin
+  if w.window_id is null then
+    return null;
+  end if;
+  if w.slice_length is not null then
+    settled := preauth._settled_at(w, preauth._now());
+  end if;
+  return jsonb_build_object(
     'window_id', w.window_id, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at), 'time_zone', w.time_zone,
-    'limit', w.limit_amount, 'settled', s.settled, 'reserved', w.reserved, 'available', w.limit_amount - s.settled - w.reserved) end
-  from preauth._settled_at(w, preauth._now()) as s (settled)
+    'limit', w.limit_amount, 'settled', settled, 'reserved', w.reserved, 'available', w.limit_amount - settled - w.reserved);
+end
 $$;
 comment on function preauth._window_now(preauth.budget_window) is 'A window with its figures as they are, in its budget''s unit; null for none.';
 
@@ -9833,18 +9931,24 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
 as $$
 declare
-  errors jsonb := preauth._page_errors(max_count, cursor) || preauth._choice_errors('decision', decision, array['authorized', 'denied'])
-    || case when not preauth._is_denial(reason) then preauth._error('reason', 'is no reason of a denial') else '[]' end;
+  errors jsonb := preauth._page_errors(max_count, cursor);
   before record;
+  r preauth.reservation;
+  at timestamptz := preauth._now();
+  items jsonb[] := '{}';
+  cursors text[];
 begin
+  if decision is not null then
+    errors := errors || preauth._choice_errors('decision', decision, array['authorized', 'denied']);
+  end if;
+  if reason is not null and not preauth._is_denial(reason) then
+    errors := errors || preauth._error('reason', 'is no reason of a denial');
+  end if;
   if errors <> '[]' then
     return preauth._answered(preauth._malformed(errors));
   end if;
-  select * into before from preauth._read_cursor(cursor);
-  return preauth._answered(preauth._page(
-    array_agg(preauth._decision_json(r, preauth._now()) || jsonb_build_object('actor', r.actor) order by r.created_at desc, r.request_id desc, r.account_id desc),
-    array_agg(preauth._cursor(r.created_at, r.request_id, r.account_id) order by r.created_at desc, r.request_id desc, r.account_id desc), max_count))
-  from (
+  before := preauth._read_cursor(cursor);
+  for r in
     select x.*
     from preauth.reservation as x
     where (audit_decisions.account_id is null or x.account_id collate "C" = audit_decisions.account_id)
@@ -9852,13 +9956,19 @@ begin
       and (since is null or x.created_at >= since)
       and (until is null or x.created_at < until)
       and (decision is null or (x.denial is null) = (decision = 'authorized'))
-      and (reason is null or x.denial ->> 'reason' = reason)
+      and (audit_decisions.reason is null or x.denial ->> 'reason' = audit_decisions.reason)
       and (audit_decisions.model is null or coalesce(x.model, x.body ->> 'model') = audit_decisions.model)
       and x.created_at <= before.at
       and (x.created_at, x.request_id, x.account_id) < (before.at, before.first_key, before.second_key)
     order by x.created_at desc, x.request_id desc, x.account_id desc
     limit max_count + 1
-  ) as r;
+  loop
+    items := items || (preauth._decision_json(r, at) || jsonb_build_object('actor', r.actor));
+    if cardinality(items) = max_count then
+      cursors[max_count] := preauth._cursor(r.created_at, r.request_id, r.account_id);
+    end if;
+  end loop;
+  return preauth._page(items, cursors, max_count);
 end
 $$;
 comment on function preauth_api.audit_decisions(text, text, timestamptz, timestamptz, text, text, text, integer, text) is
@@ -10059,7 +10169,10 @@ as $$
 declare
   found record := preauth._asked_about(request_id, account_id);
 begin
-  return preauth._answered(coalesce(found.problem, preauth._audit_timeline(found.held[1])));
+  if found.problem is not null then
+    return preauth._answered(found.problem);
+  end if;
+  return preauth._audit_timeline(found.r);
 end
 $$;
 comment on function preauth_api.audit_timeline(text, text) is
@@ -10089,11 +10202,13 @@ begin
     return preauth._answered(preauth._malformed(errors));
   end if;
   found := preauth._asked_about(request_id, account_id);
-  return preauth._answered(case
-    when found.problem is not null then found.problem
-    when (found.held[1]).denial is null then preauth._problem('not_denied', format('Reservation %s was authorized.', request_id))
-    else preauth._why_denied(found.held[1], max_count)
-  end);
+  if found.problem is not null then
+    return preauth._answered(found.problem);
+  end if;
+  if (found.r).denial is null then
+    return preauth._answered(preauth._problem('not_denied', format('Reservation %s was authorized.', request_id)));
+  end if;
+  return preauth._why_denied(found.r, max_count);
 end
 $$;
 comment on function preauth_api.audit_why_denied(text, text, integer) is

@@ -51,6 +51,10 @@ drop view preauth_api.decisions;
 
 drop function preauth._recorded_lines(asks preauth._ask[], known integer[], OUT slots preauth._slot[], OUT lines preauth._line[]);
 
+drop function preauth._holds_at(w preauth.budget_window, at timestamp with time zone, available bigint, reserved bigint, max_count integer);
+
+drop function preauth._asked_about(request_id text, account_id text, OUT held preauth.reservation[], OUT problem jsonb);
+
 drop function preauth._holdings(asks preauth._ask[]);
 
 drop function preauth._release(asks preauth._ask[], at timestamp with time zone);
@@ -119,6 +123,59 @@ AS $function$
       from preauth.reservation_event as e where e.request_id = r.request_id and e.account_id = r.account_id))::text
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._asked_about(request_id text, account_id text, OUT r preauth.reservation, OUT problem jsonb)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  held preauth.reservation[];
+begin
+  if request_id is null then
+    problem := preauth._malformed(preauth._error('request_id', 'is required'));
+    return;
+  end if;
+  if account_id is null then
+    held := array(select x from preauth.reservation as x where x.request_id = _asked_about.request_id limit 2);
+  else
+    held := array(select x from preauth.reservation as x where x.request_id = _asked_about.request_id and x.account_id = _asked_about.account_id);
+  end if;
+  r := held[1];
+  if cardinality(held) <> 1 then
+    problem := preauth._lifecycle_refusal(
+      row(1, 'reservation', request_id, account_id, '{}', null, null, false, false, null)::preauth._ask,
+      case cardinality(held) when 0 then 'reservation_unknown' else 'account_id_required' end);
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._audit_timeline(r preauth.reservation)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  steps jsonb := preauth._timeline(r);
+  items jsonb[] := '{}';
+  step jsonb;
+  detail jsonb := preauth._decision_detail(r);
+begin
+  for n in 0 .. jsonb_array_length(steps) - 1 loop
+    step := steps -> n;
+    if n > 0 then
+      detail := nullif(step -> 'detail', 'null');
+    end if;
+    items[n] := jsonb_build_object(
+      'at', step -> 'at', 'event', step -> 'event', 'actor', step -> 'actor',
+      'amounts', detail -> 'amounts', 'overage', detail -> 'overage', 'detail', nullif(detail - array['amounts', 'overage'], '{}'));
+  end loop;
+  return jsonb_build_object('request_id', r.request_id, 'account_id', r.account_id, 'state', preauth._state_at(r, preauth._now()), 'items', to_jsonb(items));
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._close_lines(closings preauth._closing[], at timestamp with time zone)
  RETURNS preauth._closed[]
  LANGUAGE plpgsql
@@ -180,22 +237,104 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._closed_before(request_id text, account_id text, charged_at timestamp with time zone, lapsed_at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  ended_at timestamptz;
+begin
+  select min(e.occurred_at) into ended_at
+  from preauth.reservation_event as e
+  where e.request_id = _closed_before.request_id and e.account_id = _closed_before.account_id and e.event in ('released', 'lapsed');
+  return least(charged_at, ended_at, lapsed_at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._decided_lines(r preauth.reservation)
+ RETURNS jsonb[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  lines jsonb[];
+  l record;
+  w record;
+  b record;
+  seen integer := 0;
+begin
+  for l in
+    select x.position, x.window_id, x.amount, x.available_after
+    from preauth.hold_line as x where x.created_at = r.created_at and x.request_id = r.request_id and x.account_id = r.account_id
+  loop
+    select x.account_id, x.budget_id, x.window_key into w from preauth.budget_window as x where x.window_id = l.window_id;
+    select x.name, x.unit into b from preauth.budget as x where x.budget_id = w.budget_id;
+    lines[l.position] := jsonb_build_object(
+      'budget', b.name, 'scope', w.account_id, 'unit', b.unit, 'window', w.window_key, 'amount', l.amount, 'available', l.available_after);
+    seen := seen + 1;
+  end loop;
+  if cardinality(lines) > seen then
+    lines := array_remove(lines, null);
+  end if;
+  return lines;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._decision_detail(r preauth.reservation)
  RETURNS jsonb
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-  select jsonb_strip_nulls(jsonb_build_object(
+declare
+  lines jsonb[];
+begin
+  if r.denial is null then
+    lines := preauth._decided_lines(r);
+  end if;
+  return jsonb_strip_nulls(jsonb_build_object(
     'amounts', preauth._chosen_amounts(r), 'model', r.model, 'chosen_alternative', nullif(r.option_no, 0) - 1,
-    'price_table_ids', to_jsonb(r.price_table_ids), 'denial', r.denial,
-    'lines', (
-      select jsonb_agg(jsonb_build_object(
-        'budget', b.name, 'scope', w.account_id, 'unit', b.unit, 'window', w.window_key, 'amount', l.amount, 'available', l.available_after) order by l.position)
-      from preauth.hold_line as l
-      join preauth.budget_window as w on w.window_id = l.window_id
-      join preauth.budget as b on b.budget_id = w.budget_id
-      where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id)))
+    'price_table_ids', to_jsonb(r.price_table_ids), 'denial', r.denial, 'lines', to_jsonb(lines)));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._denied_window(r preauth.reservation)
+ RETURNS preauth.budget_window
+ LANGUAGE plpgsql
+ STABLE
+ SET plan_cache_mode TO 'force_custom_plan'
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  scope text := r.denial ->> 'scope';
+  period text := r.denial ->> 'window';
+  w preauth.budget_window;
+  b record;
+  found preauth.budget_window;
+  rank bigint;
+  best bigint;
+begin
+  for w in
+    select x.* from preauth.budget_window as x
+    where x.account_id = scope and x.window_key = period and x.starts_at <= r.created_at and x.ends_at > r.created_at
+  loop
+    select x.name, x.unit, x.created_at into b from preauth.budget as x where x.budget_id = w.budget_id;
+    -- budgets that were there already come first, and of several the newest
+    rank := case when b.created_at <= r.created_at then w.budget_id else w.budget_id - 9223372036854775807 end;
+    if b.name = r.denial ->> 'budget' and b.unit = r.denial ->> 'unit' and coalesce(rank > best, true) then
+      found := w;
+      best := rank;
+    end if;
+  end loop;
+  return found;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION preauth._expire(asks preauth._ask[], policy text, at timestamp with time zone)
@@ -368,8 +507,8 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth._holds_at(w preauth.budget_window, at timestamp with time zone, available bigint, reserved bigint, max_count integer)
- RETURNS TABLE(request_id text, account_id text, amount bigint, held_at timestamp with time zone, closed_at timestamp with time zone, state text)
+CREATE OR REPLACE FUNCTION preauth._holds_at(w preauth.budget_window, at timestamp with time zone, available bigint, reserved bigint, max_count integer, holder text, OUT items jsonb[], OUT amount bigint)
+ RETURNS record
  LANGUAGE plpgsql
  STABLE
  SET plan_cache_mode TO 'force_custom_plan'
@@ -382,76 +521,61 @@ CREATE OR REPLACE FUNCTION preauth._holds_at(w preauth.budget_window, at timesta
  SET jit TO 'off'
 AS $function$
 declare
-  alone text := case when not exists (select from preauth.account as a where a.parent_id = w.account_id) then w.account_id end;
-  missing bigint := case when w.window_id is not null then reserved else 0 end;
-  leased boolean := preauth._is_leased(w.window_id);
-  seen integer := 0;
+  closed_at timestamptz;
+  leased boolean;
+  old_ones boolean := false;
   candidates cursor for
-    select r.request_id, r.account_id, h.amount, r.created_at as held_at, t.closed_at, h.state
+    select r.request_id, r.account_id, r.created_at, r.expires_at, r.is_old, l.amount, l.state, l.lapses_at,
+      coalesce(r.closure ->> 'settled_at', r.closure ->> 'released_at')::timestamptz as ended_at, r.closure ->> 'late' = 'true' as late
     from (
-      (select x.request_id, x.account_id, x.call, x.state, x.created_at, x.expires_at, x.closure
+      (select x.request_id, x.account_id, x.call, x.created_at, x.expires_at, x.closure, true as is_old
        from preauth.reservation as x
-       where x.state in ('unknown', 'overage_review') and x.created_at <= _holds_at.at and (alone is null or x.account_id collate "C" = alone)
+       where x.state in ('unknown', 'overage_review') and x.created_at <= at and (holder is null or x.account_id collate "C" = holder)
        order by x.created_at desc
        limit 1000)
       union all
-      (select d.request_id, d.account_id, d.call, d.state, d.created_at, d.expires_at, d.closure
+      (select d.request_id, d.account_id, d.call, d.created_at, d.expires_at, d.closure, false
        from (
          select x.*
          from preauth.reservation as x
-         where x.created_at <= _holds_at.at and (alone is null or x.account_id collate "C" = alone)
+         where x.created_at <= at and (holder is null or x.account_id collate "C" = holder)
          order by x.created_at desc, x.request_id desc, x.account_id desc
          limit 20000
        ) as d
        where d.state not in ('denied', 'unknown', 'overage_review')
        limit 10 * max_count)
     ) as r
-    cross join lateral (
-      select l.amount, l.state, l.lapses_at,
-        -- what was settled before its time says itself when that was; else it is looked up
-        case when l.state = 'settled' and (r.closure ->> 'settled_at')::timestamptz < r.expires_at then (r.closure ->> 'settled_at')::timestamptz end as settled_at
-      from preauth.hold_line as l
-      where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id and l.window_id = w.window_id and l.amount > 0
-        -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
-        and (r.created_at < _holds_at.at or l.available_after is null or l.available_after >= _holds_at.available)
-        and (r.call = 'reserve' or r.created_at = _holds_at.at)
-    ) as h
-    cross join lateral (
-      select min(x.at) as at, bool_or(x.late) as late
-      from (
-        select u.occurred_at, u.kind = 'late_charge'
-        from preauth.usage_event as u
-        where u.request_id = r.request_id and u.account_id = r.account_id and u.window_id is null and h.state <> 'held' and h.settled_at is null
-        union all
-        select e.occurred_at, false
-        from preauth.reservation_event as e
-        where e.request_id = r.request_id and e.account_id = r.account_id and e.event in ('released', 'lapsed') and h.state <> 'held' and h.settled_at is null
-      ) as x (at, late)
-    ) as c
-    cross join lateral (
-      select case
-        when h.state = 'held' then h.lapses_at
-        when h.state = 'lapsed' or c.late and leased then least(c.at, r.expires_at)
-        else coalesce(h.settled_at, c.at)
-      end as closed_at
-    ) as t
-    where t.closed_at is null or t.closed_at > _holds_at.at or t.closed_at = _holds_at.at and r.created_at = _holds_at.at;
+    join preauth.hold_line as l on l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id
+    where l.window_id = w.window_id and l.amount > 0
+      -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
+      and (r.created_at < at or l.available_after is null or l.available_after >= available)
+      and (r.call = 'reserve' or r.created_at = at);
 begin
-  if missing <= 0 then
+  items := '{}';
+  amount := 0;
+  if w.window_id is null or reserved <= 0 then
     return;
   end if;
   for h in candidates loop
-    request_id := h.request_id;
-    account_id := h.account_id;
-    amount := h.amount;
-    held_at := h.held_at;
-    closed_at := h.closed_at;
-    state := h.state;
-    return next;
-    missing := missing - amount;
-    seen := seen + 1;
-    exit when missing <= 0 or seen >= max_count;
+    closed_at := case h.state
+      when 'held' then h.lapses_at
+      when 'lapsed' then least(h.ended_at, h.expires_at)
+      else coalesce(h.ended_at, h.created_at) end;
+    if h.state = 'settled' and h.late then
+      leased := coalesce(leased, preauth._is_leased(w.window_id));
+      closed_at := preauth._closed_before(h.request_id, h.account_id, closed_at, case when leased then h.expires_at end);
+    end if;
+    continue when closed_at < at or closed_at = at and h.created_at < at;
+    old_ones := old_ones or h.is_old;
+    amount := amount + h.amount;
+    items[cardinality(items) + 1] := jsonb_build_object(
+      'request_id', h.request_id, 'account_id', h.account_id, 'amount', h.amount, 'held_at', preauth._time(h.created_at),
+      'closed_at', preauth._time(closed_at), 'state', h.state);
+    exit when amount >= reserved or cardinality(items) >= max_count;
   end loop;
+  if old_ones then
+    items := array(select i from unnest(items) as i order by i ->> 'held_at' desc, i ->> 'request_id' desc, i ->> 'account_id' desc);
+  end if;
 end
 $function$;
 
@@ -567,6 +691,29 @@ begin
   set reserved = w.reserved - t.freed, settled = w.settled + t.spent
   from unnest(tallies) as t
   where w.window_id = any (array(select k.window_id from unnest(tallies) as k)) and w.window_id = t.window_id and (t.freed <> 0 or t.spent <> 0);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._page_errors(max_count integer, cursor text, counted boolean DEFAULT false)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  errors jsonb := '[]';
+  before record;
+begin
+  if max_count is null or max_count not between 1 and 500 then
+    errors := preauth._error('max_count', 'must be from 1 to 500');
+  end if;
+  if cursor is not null then
+    before := preauth._read_cursor(cursor);
+    if before.at is null or counted and before.first_key !~ '^[0-9]{0,18}$' then
+      errors := errors || preauth._error('cursor', 'must be the next_cursor of the page before');
+    end if;
+  end if;
+  return errors;
 end
 $function$;
 
@@ -896,6 +1043,39 @@ AS $function$
     'refused', case when r.state = 'overage_review' then r.closure -> 'amounts' end)
 $function$;
 
+CREATE OR REPLACE FUNCTION preauth._timeline(r preauth.reservation)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  steps jsonb[] := array[jsonb_build_object(
+    'at', preauth._time(r.created_at), 'event', case when r.denial is null then 'authorized' else 'denied' end, 'actor', r.actor, 'detail', null)];
+  placed jsonb[] := '{}';
+  e record;
+begin
+  for e in
+    select 1 as source, x.event_id, x.occurred_at, x.event, x.actor, x.detail
+    from preauth.reservation_event as x where x.request_id = r.request_id and x.account_id = r.account_id
+    union all
+    select 2, x.event_id, x.occurred_at, x.kind, x.actor,
+      jsonb_strip_nulls(jsonb_build_object('amounts', x.amounts, 'overage', x.overage, 'outcome', x.outcome, 'provider_request_id', x.provider_request_id, 'reason', x.reason))
+    from preauth.usage_event as x where x.request_id = r.request_id and x.account_id = r.account_id and x.window_id is null
+  loop
+    placed := placed || jsonb_build_array(preauth._time(e.occurred_at), e.source, e.event_id, e.event, e.actor, e.detail);
+  end loop;
+  if cardinality(placed) > 1 then
+    placed := array(select p from unnest(placed) as p order by p);
+  end if;
+  for n in 1 .. cardinality(placed) loop
+    steps := steps || jsonb_build_object('at', placed[n] -> 0, 'event', placed[n] -> 3, 'actor', placed[n] -> 4, 'detail', placed[n] -> 5);
+  end loop;
+  return to_jsonb(steps);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION preauth._verify_lines()
  RETURNS TABLE(check_name text, account_id text, window_id bigint, request_id text, expected text, actual text)
  LANGUAGE sql
@@ -914,6 +1094,54 @@ AS $function$
     ('line_settled_what_its_event_says', coalesce(preauth._spent(u.amounts, b.unit), l.settled_amount)::text, l.settled_amount::text)
   ) as c (check_name, expected, actual)
   where c.expected <> c.actual
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._why_denied(r preauth.reservation, max_count integer)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  w preauth.budget_window := preauth._denied_window(r);
+  available bigint := r.denial ->> 'available';
+  reserved bigint := (r.denial ->> 'limit')::bigint - (r.denial ->> 'settled')::bigint - available;
+  holder text := case when w.account_id = r.account_id then w.account_id end;
+  holds record := preauth._holds_at(w, r.created_at, available, reserved, max_count, holder);
+begin
+  if holder is not null and holds.amount < reserved then
+    if exists (select from preauth.account as a where a.parent_id = holder) then
+      holds := preauth._holds_at(w, r.created_at, available, reserved, max_count, null);
+    end if;
+  end if;
+  return jsonb_build_object(
+    'request_id', r.request_id, 'account_id', r.account_id, 'at', preauth._time(r.created_at), 'amounts', preauth._chosen_amounts(r),
+    'denial', r.denial || jsonb_build_object('reserved', reserved),
+    'window', preauth._window_now(w),
+    'items', to_jsonb(holds.items), 'items_amount', holds.amount, 'held_by_others', reserved - holds.amount);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth._window_now(w preauth.budget_window)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  settled bigint := w.settled;
+begin
+  if w.window_id is null then
+    return null;
+  end if;
+  if w.slice_length is not null then
+    settled := preauth._settled_at(w, preauth._now());
+  end if;
+  return jsonb_build_object(
+    'window_id', w.window_id, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at), 'time_zone', w.time_zone,
+    'limit', w.limit_amount, 'settled', settled, 'reserved', w.reserved, 'available', w.limit_amount - settled - w.reserved);
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION preauth._write_expiries(due preauth.reservation[], closed preauth._closed[], at timestamp with time zone)
@@ -984,6 +1212,98 @@ begin
   ) as place
   where x.ctid = place.ctid;
   return answers;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_decisions(account_id text DEFAULT NULL::text, request_id text DEFAULT NULL::text, since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, decision text DEFAULT NULL::text, reason text DEFAULT NULL::text, model text DEFAULT NULL::text, max_count integer DEFAULT 100, cursor text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  errors jsonb := preauth._page_errors(max_count, cursor);
+  before record;
+  r preauth.reservation;
+  at timestamptz := preauth._now();
+  items jsonb[] := '{}';
+  cursors text[];
+begin
+  if decision is not null then
+    errors := errors || preauth._choice_errors('decision', decision, array['authorized', 'denied']);
+  end if;
+  if reason is not null and not preauth._is_denial(reason) then
+    errors := errors || preauth._error('reason', 'is no reason of a denial');
+  end if;
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  before := preauth._read_cursor(cursor);
+  for r in
+    select x.*
+    from preauth.reservation as x
+    where (audit_decisions.account_id is null or x.account_id collate "C" = audit_decisions.account_id)
+      and (audit_decisions.request_id is null or x.request_id = audit_decisions.request_id)
+      and (since is null or x.created_at >= since)
+      and (until is null or x.created_at < until)
+      and (decision is null or (x.denial is null) = (decision = 'authorized'))
+      and (audit_decisions.reason is null or x.denial ->> 'reason' = audit_decisions.reason)
+      and (audit_decisions.model is null or coalesce(x.model, x.body ->> 'model') = audit_decisions.model)
+      and x.created_at <= before.at
+      and (x.created_at, x.request_id, x.account_id) < (before.at, before.first_key, before.second_key)
+    order by x.created_at desc, x.request_id desc, x.account_id desc
+    limit max_count + 1
+  loop
+    items := items || (preauth._decision_json(r, at) || jsonb_build_object('actor', r.actor));
+    if cardinality(items) = max_count then
+      cursors[max_count] := preauth._cursor(r.created_at, r.request_id, r.account_id);
+    end if;
+  end loop;
+  return preauth._page(items, cursors, max_count);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_timeline(request_id text DEFAULT NULL::text, account_id text DEFAULT NULL::text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  found record := preauth._asked_about(request_id, account_id);
+begin
+  if found.problem is not null then
+    return preauth._answered(found.problem);
+  end if;
+  return preauth._audit_timeline(found.r);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION preauth_api.audit_why_denied(request_id text DEFAULT NULL::text, account_id text DEFAULT NULL::text, max_count integer DEFAULT 100)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  errors jsonb := preauth._page_errors(max_count, null);
+  found record;
+begin
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
+  end if;
+  found := preauth._asked_about(request_id, account_id);
+  if found.problem is not null then
+    return preauth._answered(found.problem);
+  end if;
+  if (found.r).denial is null then
+    return preauth._answered(preauth._problem('not_denied', format('Reservation %s was authorized.', request_id)));
+  end if;
+  return preauth._why_denied(found.r, max_count);
 end
 $function$;
 
@@ -1103,7 +1423,13 @@ create view preauth_api.windows as  SELECT w.window_id,
    FROM (preauth.budget_window w
      JOIN preauth.budget b ON ((b.budget_id = w.budget_id)));
 
+revoke all on function preauth._asked_about(request_id text, account_id text, OUT r preauth.reservation, OUT problem jsonb) from public;
+
 revoke all on function preauth._close_lines(closings preauth._closing[], at timestamp with time zone) from public;
+
+revoke all on function preauth._closed_before(request_id text, account_id text, charged_at timestamp with time zone, lapsed_at timestamp with time zone) from public;
+
+revoke all on function preauth._decided_lines(r preauth.reservation) from public;
 
 revoke all on function preauth._expiry_closing(line preauth.hold_line, at timestamp with time zone) from public;
 
@@ -1112,6 +1438,8 @@ revoke all on function preauth._expiry_settlement(r preauth.reservation, closed 
 revoke all on function preauth._extend(ask preauth._ask, held preauth.reservation, expires_at timestamp with time zone, at timestamp with time zone) from public;
 
 revoke all on function preauth._holdings(held preauth.reservation[]) from public;
+
+revoke all on function preauth._holds_at(w preauth.budget_window, at timestamp with time zone, available bigint, reserved bigint, max_count integer, holder text, OUT items jsonb[], OUT amount bigint) from public;
 
 revoke all on function preauth._lock_leases(held preauth.reservation, at timestamp with time zone) from public;
 
@@ -1133,7 +1461,13 @@ revoke all on function preauth._write_expiries(due preauth.reservation[], closed
 
 revoke all on function preauth._write_settlements(asks preauth._ask[], closed preauth._closed[], at timestamp with time zone) from public;
 
+comment on function preauth._asked_about(request_id text, account_id text, OUT r preauth.reservation, OUT problem jsonb) is 'The one reservation that an auditor asks about, or why it cannot be told. account_id may be left out while request_id names one.';
+
 comment on function preauth._close_lines(closings preauth._closing[], at timestamp with time zone) is 'Closes hold lines and moves their windows by what that changes; the lines that were closed, with their windows'' figures just after each. A line''s state is the guard: what another call closed first is left out and moves nothing.';
+
+comment on function preauth._closed_before(request_id text, account_id text, charged_at timestamp with time zone, lapsed_at timestamp with time zone) is 'When a hold that was charged late had stopped counting: when it was released or swept, or at lapsed_at if it was a lease, else when it was charged.';
+
+comment on function preauth._decided_lines(r preauth.reservation) is 'What a reservation held by its decision, line by line, shared scopes with their fill level; null if nothing.';
 
 comment on function preauth._expiry_closing(line preauth.hold_line, at timestamp with time zone) is 'What becomes of a line when time has passed: a lease lapses, another line is charged at its hold.';
 
@@ -1142,6 +1476,8 @@ comment on function preauth._expiry_settlement(r preauth.reservation, closed pre
 comment on function preauth._extend(ask preauth._ask, held preauth.reservation, expires_at timestamp with time zone, at timestamp with time zone) is 'Moves the end of a hold whose reservation and lines are locked; the reply.';
 
 comment on function preauth._holdings(held preauth.reservation[]) is 'The hold lines of reservations, in the order of these and of their positions.';
+
+comment on function preauth._holds_at(w preauth.budget_window, at timestamp with time zone, available bigint, reserved bigint, max_count integer, holder text, OUT items jsonb[], OUT amount bigint) is 'The holds that were open on a window at an instant at which reserved was held and available was left, in its budget''s unit, newest first, as items, and the sum of them. holder: whose alone; null: everyone''s. Until they are all of it, or max_count, or 10 times as many authorized ones or 20000 decisions were looked at.';
 
 comment on function preauth._lock_leases(held preauth.reservation, at timestamp with time zone) is 'Locks a reservation''s leases against lapsing; false if one has lapsed already.';
 
