@@ -20,7 +20,8 @@ cross join generate_series(1, {count}) as i
 cross join lateral (
   select ('x' || substr(md5(i::text), 1, 15))::bit(60)::bigint::text as request_id,
     'a' || (1 + i % {accounts}) as account_id,
-    now() - interval '1 day' * (i::double precision / {count}) as at
+    first.created_at - interval '1 day' * (i::double precision / {count}) as at
+  from preauth.reservation as first where first.request_id = 'first' and first.account_id = 'a1'
 ) as made
 {windows}
 where past.request_id = 'first' and past.account_id = 'a1'"""
