@@ -5,6 +5,7 @@ set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 declare
   w preauth.budget_window := preauth._denied_window(r);
+  settled bigint := w.settled;
   available bigint := r.denial ->> 'available';
   reserved bigint := (r.denial ->> 'limit')::bigint - (r.denial ->> 'settled')::bigint - available;
   holder text := case when w.account_id = r.account_id then w.account_id end;
@@ -15,11 +16,17 @@ begin
       holds := preauth._holds_at(w, r.created_at, available, reserved, max_count, null);
     end if;
   end if;
+  if w.slice_length is not null then
+    settled := preauth._settled_at(w, preauth._now());
+  end if;
   return jsonb_build_object(
-    'request_id', r.request_id, 'account_id', r.account_id, 'at', preauth._time(r.created_at), 'amounts', preauth._chosen_amounts(r),
+    -- a denial is about the request itself, whatever alternatives it had
+    'request_id', r.request_id, 'account_id', r.account_id, 'at', preauth._time(r.created_at), 'amounts', coalesce(r.ceilings, r.body -> 'amounts'),
     'denial', r.denial || jsonb_build_object('reserved', reserved),
-    'window', preauth._window_now(w),
+    'window', case when w.window_id is not null then jsonb_build_object(
+      'window_id', w.window_id, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at), 'time_zone', w.time_zone,
+      'limit', w.limit_amount, 'settled', settled, 'reserved', w.reserved, 'available', w.limit_amount - settled - w.reserved) end,
     'items', to_jsonb(holds.items), 'items_amount', holds.amount, 'held_by_others', reserved - holds.amount);
 end
 $$;
-comment on function preauth._why_denied(preauth.reservation, integer) is 'A denial with the figures and the open holds that proved it.';
+comment on function preauth._why_denied(preauth.reservation, integer) is 'A denial with the figures and the open holds that proved it, and its window as it is now; without one where the reason is no window''s.';
