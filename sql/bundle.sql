@@ -9110,6 +9110,7 @@ set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 declare
   w preauth.budget_window := preauth._denied_window(r);
+  settled bigint := w.settled;
   available bigint := r.denial ->> 'available';
   reserved bigint := (r.denial ->> 'limit')::bigint - (r.denial ->> 'settled')::bigint - available;
   holder text := case when w.account_id = r.account_id then w.account_id end;
@@ -9120,14 +9121,20 @@ begin
       holds := preauth._holds_at(w, r.created_at, available, reserved, max_count, null);
     end if;
   end if;
+  if w.slice_length is not null then
+    settled := preauth._settled_at(w, preauth._now());
+  end if;
   return jsonb_build_object(
-    'request_id', r.request_id, 'account_id', r.account_id, 'at', preauth._time(r.created_at), 'amounts', preauth._chosen_amounts(r),
+    -- a denial is about the request itself, whatever alternatives it had
+    'request_id', r.request_id, 'account_id', r.account_id, 'at', preauth._time(r.created_at), 'amounts', coalesce(r.ceilings, r.body -> 'amounts'),
     'denial', r.denial || jsonb_build_object('reserved', reserved),
-    'window', preauth._window_now(w),
+    'window', case when w.window_id is not null then jsonb_build_object(
+      'window_id', w.window_id, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at), 'time_zone', w.time_zone,
+      'limit', w.limit_amount, 'settled', settled, 'reserved', w.reserved, 'available', w.limit_amount - settled - w.reserved) end,
     'items', to_jsonb(holds.items), 'items_amount', holds.amount, 'held_by_others', reserved - holds.amount);
 end
 $$;
-comment on function preauth._why_denied(preauth.reservation, integer) is 'A denial with the figures and the open holds that proved it.';
+comment on function preauth._why_denied(preauth.reservation, integer) is 'A denial with the figures and the open holds that proved it, and its window as it is now; without one where the reason is no window''s.';
 
 -- 040_internal/_window_before.sql
 create function preauth._window_before(scope text, budget preauth.budget, at timestamptz) returns preauth.budget_window
@@ -9216,27 +9223,6 @@ as $$
   where s.window_id = _window_lapses.window_id
 $$;
 comment on function preauth._window_lapses(bigint, integer) is 'What a window gets back when, in the budget''s unit: its first most leases, and all its slices.';
-
--- 040_internal/_window_now.sql
-create function preauth._window_now(w preauth.budget_window) returns jsonb
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  settled bigint := w.settled;
-begin
-  if w.window_id is null then
-    return null;
-  end if;
-  if w.slice_length is not null then
-    settled := preauth._settled_at(w, preauth._now());
-  end if;
-  return jsonb_build_object(
-    'window_id', w.window_id, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at), 'time_zone', w.time_zone,
-    'limit', w.limit_amount, 'settled', settled, 'reserved', w.reserved, 'available', w.limit_amount - settled - w.reserved);
-end
-$$;
-comment on function preauth._window_now(preauth.budget_window) is 'A window with its figures as they are, in its budget''s unit; null for none.';
 
 -- 040_internal/_window_policy.sql
 create function preauth._window_policy(value jsonb) returns jsonb
@@ -10195,11 +10181,10 @@ create function preauth_api.audit_why_denied(request_id text default null, accou
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
-  errors jsonb := preauth._page_errors(max_count, null);
   found record;
 begin
-  if errors <> '[]' then
-    return preauth._answered(preauth._malformed(errors));
+  if max_count is null or max_count not between 1 and 500 then
+    return preauth._answered(preauth._malformed(preauth._page_errors(max_count, null)));
   end if;
   found := preauth._asked_about(request_id, account_id);
   if found.problem is not null then

@@ -51,6 +51,8 @@ drop view preauth_api.decisions;
 
 drop function preauth._recorded_lines(asks preauth._ask[], known integer[], OUT slots preauth._slot[], OUT lines preauth._line[]);
 
+drop function preauth._window_now(w preauth.budget_window);
+
 drop function preauth._holds_at(w preauth.budget_window, at timestamp with time zone, available bigint, reserved bigint, max_count integer);
 
 drop function preauth._asked_about(request_id text, account_id text, OUT held preauth.reservation[], OUT problem jsonb);
@@ -1105,6 +1107,7 @@ CREATE OR REPLACE FUNCTION preauth._why_denied(r preauth.reservation, max_count 
 AS $function$
 declare
   w preauth.budget_window := preauth._denied_window(r);
+  settled bigint := w.settled;
   available bigint := r.denial ->> 'available';
   reserved bigint := (r.denial ->> 'limit')::bigint - (r.denial ->> 'settled')::bigint - available;
   holder text := case when w.account_id = r.account_id then w.account_id end;
@@ -1115,32 +1118,17 @@ begin
       holds := preauth._holds_at(w, r.created_at, available, reserved, max_count, null);
     end if;
   end if;
-  return jsonb_build_object(
-    'request_id', r.request_id, 'account_id', r.account_id, 'at', preauth._time(r.created_at), 'amounts', preauth._chosen_amounts(r),
-    'denial', r.denial || jsonb_build_object('reserved', reserved),
-    'window', preauth._window_now(w),
-    'items', to_jsonb(holds.items), 'items_amount', holds.amount, 'held_by_others', reserved - holds.amount);
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION preauth._window_now(w preauth.budget_window)
- RETURNS jsonb
- LANGUAGE plpgsql
- STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-declare
-  settled bigint := w.settled;
-begin
-  if w.window_id is null then
-    return null;
-  end if;
   if w.slice_length is not null then
     settled := preauth._settled_at(w, preauth._now());
   end if;
   return jsonb_build_object(
-    'window_id', w.window_id, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at), 'time_zone', w.time_zone,
-    'limit', w.limit_amount, 'settled', settled, 'reserved', w.reserved, 'available', w.limit_amount - settled - w.reserved);
+    -- a denial is about the request itself, whatever alternatives it had
+    'request_id', r.request_id, 'account_id', r.account_id, 'at', preauth._time(r.created_at), 'amounts', coalesce(r.ceilings, r.body -> 'amounts'),
+    'denial', r.denial || jsonb_build_object('reserved', reserved),
+    'window', case when w.window_id is not null then jsonb_build_object(
+      'window_id', w.window_id, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at), 'time_zone', w.time_zone,
+      'limit', w.limit_amount, 'settled', settled, 'reserved', w.reserved, 'available', w.limit_amount - settled - w.reserved) end,
+    'items', to_jsonb(holds.items), 'items_amount', holds.amount, 'held_by_others', reserved - holds.amount);
 end
 $function$;
 
@@ -1290,11 +1278,10 @@ CREATE OR REPLACE FUNCTION preauth_api.audit_why_denied(request_id text DEFAULT 
  SET jit TO 'off'
 AS $function$
 declare
-  errors jsonb := preauth._page_errors(max_count, null);
   found record;
 begin
-  if errors <> '[]' then
-    return preauth._answered(preauth._malformed(errors));
+  if max_count is null or max_count not between 1 and 500 then
+    return preauth._answered(preauth._malformed(preauth._page_errors(max_count, null)));
   end if;
   found := preauth._asked_about(request_id, account_id);
   if found.problem is not null then
@@ -1494,6 +1481,8 @@ comment on function preauth._release(asks preauth._ask[], held preauth.reservati
 comment on function preauth._release_replies(asks preauth._ask[], closed preauth._closed[], at timestamp with time zone) is 'The replies to releases: what each line gave back.';
 
 comment on function preauth._settlement(ask preauth._ask, closed preauth._closed[], from_line integer, to_line integer, at timestamp with time zone) is 'The answer to a settlement whose lines are closed from from_line to to_line; overage: {unit: amount} that was not authorized (preauth._overage); late: a hold was gone.';
+
+comment on function preauth._why_denied(r preauth.reservation, max_count integer) is 'A denial with the figures and the open holds that proved it, and its window as it is now; without one where the reason is no window''s.';
 
 comment on function preauth._write_expiries(due preauth.reservation[], closed preauth._closed[], at timestamp with time zone) is 'States and events of expired reservations.';
 
