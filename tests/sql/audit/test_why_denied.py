@@ -80,7 +80,7 @@ async def test_the_holds_of_those_who_have_moved_away_since_are_named(ledger):
         await ledger.reserve(f"of-{name}", name, tokens(400))
     await ledger.reserve("no", "ann", tokens(300))
     for name in ("ann", "bob"):
-        await ledger.put_account(name)
+        await ledger.put_account(name, parent_id=None)
     found = await ledger.call("audit_why_denied", request_id="no")
     assert holds(found) == {"of-ann": 400, "of-bob": 400}
 
