@@ -18,6 +18,8 @@ MILLION = 10**6
         ("1.25", MILLION, (1_250_000, MILLION)),
         ("0", MILLION, (0, MILLION)),
         ("0.02", MILLION, (20_000, MILLION)),
+        ("0.25", 1, (250_000, 1)),
+        ("9007199254.740991", 6361, (MOST, 6361)),
         ("0.000001", MILLION, (1, MILLION)),
         ("0.0000125", MILLION, (125, 10 * MILLION)),
         ("0.27999999999999997", MILLION, None),
@@ -42,6 +44,24 @@ def test_a_price_is_whole_numbers_or_refused(usd, per, rate):
             rate_of(Decimal(usd), per)
     else:
         assert rate_of(Decimal(usd), per) == rate
+
+
+@pytest.mark.parametrize(
+    ("usd", "message"),
+    [
+        ("-1", "-1 is not a price"),
+        ("NaN", "NaN is not a price"),
+        ("1E-30", "1E-30 has more digits than a rate can hold exactly"),
+        ("1E-31", "1E-31 has too many digits"),
+        ("1E+31", "1E+31 has too many digits"),
+        ("1." + "1" * 29, f"1.{'1' * 29} has more digits than a rate can hold exactly"),
+        ("1." + "1" * 30, f"1.{'1' * 30} has too many digits"),
+    ],
+)
+def test_a_price_that_is_refused_is_named_with_the_reason(usd, message):
+    with pytest.raises(InexactRateError) as refused:
+        rate_of(Decimal(usd), MILLION)
+    assert str(refused.value) == message
 
 
 @settings(deadline=None)

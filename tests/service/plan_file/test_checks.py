@@ -128,7 +128,10 @@ def test_a_zone_that_does_not_exist_is_refused(zone: str, hint: str) -> None:
 
 def test_a_zero_limit_is_refused_unless_it_is_meant() -> None:
     (fault,) = faults(with_budget(limit_amount="0"))
-    assert fault.startswith("line 8: plans.p.budgets.cap.limit_amount: is 0, which denies every")
+    assert fault == (
+        "line 8: plans.p.budgets.cap.limit_amount: is 0, which denies every spend: for unlimited"
+        " write null, and if 0 is meant, zero_is_meant: true beside it"
+    )
     check(with_budget(limit_amount="0", zero_is_meant="true"))
     (fault,) = faults(with_budget(zero_is_meant="true"))
     assert fault.startswith("line 9: plans.p.budgets.cap.zero_is_meant: belongs beside")
