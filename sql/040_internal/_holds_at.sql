@@ -56,8 +56,9 @@ begin
     old_ones := old_ones or h.is_old;
     amount := amount + h.amount;
     items[cardinality(items) + 1] := jsonb_build_object(
-      'request_id', h.request_id, 'account_id', h.account_id, 'amount', h.amount, 'held_at', preauth._time(h.created_at),
-      'closed_at', preauth._time(closed_at), 'state', h.state);
+      'request_id', h.request_id, 'account_id', h.account_id, 'amount', h.amount, 'state', h.state,
+      -- preauth._time's words, without its calls: each sets a search path
+      'held_at', to_char(h.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'closed_at', to_char(closed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'));
     exit when amount >= reserved or cardinality(items) >= max_count;
   end loop;
   if old_ones then
