@@ -161,7 +161,7 @@ CREATE OR REPLACE FUNCTION preauth._audit_timeline(r preauth.reservation)
 AS $function$
 declare
   steps jsonb := preauth._timeline(r);
-  items jsonb[] := '{}';
+  items jsonb[] := array[]::jsonb[];
   step jsonb;
   detail jsonb := preauth._decision_detail(r);
 begin
@@ -704,7 +704,7 @@ CREATE OR REPLACE FUNCTION preauth._page_errors(max_count integer, cursor text, 
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
-  errors jsonb := '[]';
+  errors jsonb := '[]'::jsonb;
   before record;
 begin
   if max_count is null or max_count not between 1 and 500 then
@@ -1056,7 +1056,7 @@ AS $function$
 declare
   steps jsonb[] := array[jsonb_build_object(
     'at', preauth._time(r.created_at), 'event', case when r.denial is null then 'authorized' else 'denied' end, 'actor', r.actor, 'detail', null)];
-  placed jsonb[] := '{}';
+  placed jsonb[] := array[]::jsonb[];
   e record;
 begin
   for e in
@@ -1109,7 +1109,7 @@ AS $function$
 declare
   w preauth.budget_window := preauth._denied_window(r);
   settled bigint := w.settled;
-  available bigint := r.denial ->> 'available';
+  available bigint := (r.denial ->> 'available')::bigint;
   reserved bigint := (r.denial ->> 'limit')::bigint - (r.denial ->> 'settled')::bigint - available;
   holder text := case when w.account_id = r.account_id then w.account_id end;
   holds record := preauth._holds_at(w, r.created_at, available, reserved, max_count, holder);
@@ -1217,7 +1217,7 @@ declare
   before record;
   r preauth.reservation;
   at timestamptz := preauth._now();
-  items jsonb[] := '{}';
+  items jsonb[] := array[]::jsonb[];
   cursors text[];
 begin
   if decision is not null then

@@ -4,7 +4,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   steps jsonb := preauth._timeline(r);
-  items jsonb[] := '{}';
+  items jsonb[] := array[]::jsonb[];
   step jsonb;
   detail jsonb := preauth._decision_detail(r);
 begin

@@ -3,7 +3,7 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  errors jsonb := '[]';
+  errors jsonb := '[]'::jsonb;
   before record;
 begin
   if max_count is null or max_count not between 1 and 500 then

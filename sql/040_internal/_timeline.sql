@@ -6,7 +6,7 @@ as $$
 declare
   steps jsonb[] := array[jsonb_build_object(
     'at', preauth._time(r.created_at), 'event', case when r.denial is null then 'authorized' else 'denied' end, 'actor', r.actor, 'detail', null)];
-  placed jsonb[] := '{}';
+  placed jsonb[] := array[]::jsonb[];
   e record;
 begin
   for e in

@@ -6,7 +6,7 @@ as $$
 declare
   w preauth.budget_window := preauth._denied_window(r);
   settled bigint := w.settled;
-  available bigint := r.denial ->> 'available';
+  available bigint := (r.denial ->> 'available')::bigint;
   reserved bigint := (r.denial ->> 'limit')::bigint - (r.denial ->> 'settled')::bigint - available;
   holder text := case when w.account_id = r.account_id then w.account_id end;
   holds record := preauth._holds_at(w, r.created_at, available, reserved, max_count, holder);

@@ -17,7 +17,7 @@ declare
   before record;
   r preauth.reservation;
   at timestamptz := preauth._now();
-  items jsonb[] := '{}';
+  items jsonb[] := array[]::jsonb[];
   cursors text[];
 begin
   if decision is not null then

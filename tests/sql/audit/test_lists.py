@@ -46,6 +46,26 @@ async def test_the_timeline_of_a_denial_has_its_figures(ledger):
     assert (step["event"], step["detail"]["denial"]["limit"]) == ("denied", 1000)
 
 
+async def test_a_timeline_leaves_out_the_budgets_that_took_no_part(ledger):
+    """A charge is no hold: the bound of open holds stands between what it counts in."""
+    await ledger.put_account("org")
+    await ledger.grant("org", 5000, name="shared")
+    await ledger.put_account("kid", parent_id="org", max_open_holds=1)
+    await ledger.grant("kid", 1000, name="own")
+    await ledger.charge("c1", "kid", tokens(3))
+    first, _ = await asked(ledger, "timeline", request_id="c1")
+    assert [line["budget"] for line in first["detail"]["lines"]] == ["own", "shared"]
+
+
+async def test_one_id_of_two_accounts_is_told_apart_by_the_account(ledger):
+    await ledger.grant("bob", 1000)
+    await ledger.reserve("r1", "ann", tokens(1))
+    await ledger.reserve("r1", "bob", tokens(2))
+    (step,) = await asked(ledger, "timeline", request_id="r1", account_id="bob")
+    assert step["amounts"] == tokens(2)
+    assert_problem(await ledger.call("audit_timeline", request_id="r1"), 409, "account_id_required")
+
+
 async def test_a_timeline_of_nothing_is_refused(ledger):
     assert_problem(await ledger.call("audit_timeline", request_id="x"), 404, "reservation_unknown")
     assert_problem(await ledger.call("audit_timeline"), 400, "malformed")

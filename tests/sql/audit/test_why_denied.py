@@ -5,7 +5,7 @@ import random
 import pytest
 
 from tests.support.checks import assert_problem
-from tests.support.money import tokens
+from tests.support.money import rolling, tokens
 
 
 def holds(found):
@@ -42,6 +42,18 @@ async def test_the_holds_that_used_the_room_are_named_even_after_they_are_gone(l
     assert (found["items_amount"], found["held_by_others"]) == (600, 0)
     now = {name: found["window"][name] for name in ("limit", "settled", "reserved", "available")}
     assert now == {"limit": 1000, "settled": 110, "reserved": 500, "available": 390}
+
+
+async def test_a_rolling_windows_figures_now_are_without_what_has_aged_out(ledger, clock):
+    await ledger.grant("ann", 1000, window=rolling(60, 6))
+    await ledger.charge("old", "ann", tokens(600))
+    clock.advance(seconds=30)
+    await ledger.charge("new", "ann", tokens(300))
+    await ledger.reserve("no", "ann", tokens(200))
+    clock.advance(seconds=45)
+    found = await ledger.call("audit_why_denied", request_id="no")
+    assert found["denial"]["settled"] == 900
+    assert (found["window"]["settled"], found["window"]["available"]) == (300, 700)
 
 
 async def test_a_shared_scopes_holds_are_those_of_all_below_it(ledger):

@@ -159,6 +159,26 @@ async def test_what_the_request_tells_itself_stands(ledger, clock, rich):
     assert {line["unit"]: line["amount"] for line in reply["lines"]} == told
 
 
+async def test_in_a_batch_of_models_one_may_be_priced_in_two_units(ledger, clock, rich):
+    await ledger.grant("ann", 100, "credits", unit="credits")
+    credit = {"amount": 1, "per": 1000}
+    await publish(ledger, unit="credits", rates={"input_tokens": credit, "output_tokens": credit})
+    await ledger.grant("bob", DOLLAR, unit="usd_nano")
+    await publish(ledger, "acme/other")
+    other, chat = await ledger.many(
+        "reserve",
+        [
+            {"request_id": "r1", "account_id": "bob", "model": "acme/other", "max_usage": BOUNDS},
+            {"request_id": "r2", "account_id": "ann", "model": MODEL, "max_usage": BOUNDS},
+        ],
+    )
+    assert [line["unit"] for line in other.body["lines"]] == ["usd_nano"]
+    assert {line["unit"]: line["amount"] for line in chat.body["lines"]} == {
+        "usd_nano": CEILING,
+        "credits": 2,
+    }
+
+
 async def test_an_explicit_price_of_nothing_is_authorized_with_nothing_available(ledger, clock):
     await ledger.grant("ann", 0, unit="usd_nano")
     await publish(ledger, rates=rates(input_tokens="0", output_tokens="0"))
