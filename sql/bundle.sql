@@ -1542,12 +1542,10 @@ comment on function preauth._ask_foreseen_at(preauth._ask, preauth._quote[], int
   'As preauth._ask_fits_at where more than windows, leases and slices may turn by time alone (preauth._may_turn).';
 
 -- 040_internal/_asked_about.sql
-create function preauth._asked_about(request_id text, account_id text, out r preauth.reservation, out problem jsonb)
+create function preauth._asked_about(request_id text, account_id text, out held preauth.reservation[], out problem jsonb)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
-declare
-  held preauth.reservation[];
 begin
   if request_id is null then
     problem := preauth._malformed(preauth._error('request_id', 'is required'));
@@ -1558,7 +1556,6 @@ begin
   else
     held := array(select x from preauth.reservation as x where x.request_id = _asked_about.request_id and x.account_id = _asked_about.account_id);
   end if;
-  r := held[1];
   if cardinality(held) <> 1 then
     problem := preauth._lifecycle_refusal(
       row(1, 'reservation', request_id, account_id, '{}', null, null, false, false, null)::preauth._ask,
@@ -1566,7 +1563,7 @@ begin
   end if;
 end
 $$;
-comment on function preauth._asked_about(text, text) is 'The one reservation that an auditor asks about, or why it cannot be told. account_id may be left out while request_id names one.';
+comment on function preauth._asked_about(text, text) is 'The one reservation that an auditor asks about (held[1]), or why it cannot be told. account_id may be left out while request_id names one.';
 
 -- 040_internal/_asked_amounts.sql
 create function preauth._asked_amounts(body jsonb, option_no integer, quotes preauth._quote[], first_quote integer) returns jsonb
@@ -10159,7 +10156,7 @@ begin
   if found.problem is not null then
     return preauth._answered(found.problem);
   end if;
-  return preauth._audit_timeline(found.r);
+  return preauth._audit_timeline(found.held[1]);
 end
 $$;
 comment on function preauth_api.audit_timeline(text, text) is
@@ -10191,10 +10188,10 @@ begin
   if found.problem is not null then
     return preauth._answered(found.problem);
   end if;
-  if (found.r).denial is null then
+  if (found.held[1]).denial is null then
     return preauth._answered(preauth._problem('not_denied', format('Reservation %s was authorized.', request_id)));
   end if;
-  return preauth._why_denied(found.r, max_count);
+  return preauth._why_denied(found.held[1], max_count);
 end
 $$;
 comment on function preauth_api.audit_why_denied(text, text, integer) is

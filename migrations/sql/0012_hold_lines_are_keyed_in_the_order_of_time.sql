@@ -55,8 +55,6 @@ drop function preauth._window_now(w preauth.budget_window);
 
 drop function preauth._holds_at(w preauth.budget_window, at timestamp with time zone, available bigint, reserved bigint, max_count integer);
 
-drop function preauth._asked_about(request_id text, account_id text, OUT held preauth.reservation[], OUT problem jsonb);
-
 drop function preauth._holdings(asks preauth._ask[]);
 
 drop function preauth._release(asks preauth._ask[], at timestamp with time zone);
@@ -125,15 +123,13 @@ AS $function$
       from preauth.reservation_event as e where e.request_id = r.request_id and e.account_id = r.account_id))::text
 $function$;
 
-CREATE OR REPLACE FUNCTION preauth._asked_about(request_id text, account_id text, OUT r preauth.reservation, OUT problem jsonb)
+CREATE OR REPLACE FUNCTION preauth._asked_about(request_id text, account_id text, OUT held preauth.reservation[], OUT problem jsonb)
  RETURNS record
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
 AS $function$
-declare
-  held preauth.reservation[];
 begin
   if request_id is null then
     problem := preauth._malformed(preauth._error('request_id', 'is required'));
@@ -144,7 +140,6 @@ begin
   else
     held := array(select x from preauth.reservation as x where x.request_id = _asked_about.request_id and x.account_id = _asked_about.account_id);
   end if;
-  r := held[1];
   if cardinality(held) <> 1 then
     problem := preauth._lifecycle_refusal(
       row(1, 'reservation', request_id, account_id, '{}', null, null, false, false, null)::preauth._ask,
@@ -1267,7 +1262,7 @@ begin
   if found.problem is not null then
     return preauth._answered(found.problem);
   end if;
-  return preauth._audit_timeline(found.r);
+  return preauth._audit_timeline(found.held[1]);
 end
 $function$;
 
@@ -1288,10 +1283,10 @@ begin
   if found.problem is not null then
     return preauth._answered(found.problem);
   end if;
-  if (found.r).denial is null then
+  if (found.held[1]).denial is null then
     return preauth._answered(preauth._problem('not_denied', format('Reservation %s was authorized.', request_id)));
   end if;
-  return preauth._why_denied(found.r, max_count);
+  return preauth._why_denied(found.held[1], max_count);
 end
 $function$;
 
@@ -1411,8 +1406,6 @@ create view preauth_api.windows as  SELECT w.window_id,
    FROM (preauth.budget_window w
      JOIN preauth.budget b ON ((b.budget_id = w.budget_id)));
 
-revoke all on function preauth._asked_about(request_id text, account_id text, OUT r preauth.reservation, OUT problem jsonb) from public;
-
 revoke all on function preauth._close_lines(closings preauth._closing[], at timestamp with time zone) from public;
 
 revoke all on function preauth._closed_before(request_id text, account_id text, charged_at timestamp with time zone, lapsed_at timestamp with time zone) from public;
@@ -1449,7 +1442,7 @@ revoke all on function preauth._write_expiries(due preauth.reservation[], closed
 
 revoke all on function preauth._write_settlements(asks preauth._ask[], closed preauth._closed[], at timestamp with time zone) from public;
 
-comment on function preauth._asked_about(request_id text, account_id text, OUT r preauth.reservation, OUT problem jsonb) is 'The one reservation that an auditor asks about, or why it cannot be told. account_id may be left out while request_id names one.';
+comment on function preauth._asked_about(request_id text, account_id text, OUT held preauth.reservation[], OUT problem jsonb) is 'The one reservation that an auditor asks about (held[1]), or why it cannot be told. account_id may be left out while request_id names one.';
 
 comment on function preauth._close_lines(closings preauth._closing[], at timestamp with time zone) is 'Closes hold lines and moves their windows by what that changes; the lines that were closed, with their windows'' figures just after each. A line''s state is the guard: what another call closed first is left out and moves nothing.';
 

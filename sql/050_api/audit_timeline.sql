@@ -7,7 +7,7 @@ begin
   if found.problem is not null then
     return preauth._answered(found.problem);
   end if;
-  return preauth._audit_timeline(found.r);
+  return preauth._audit_timeline(found.held[1]);
 end
 $$;
 comment on function preauth_api.audit_timeline(text, text) is

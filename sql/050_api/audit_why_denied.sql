@@ -11,10 +11,10 @@ begin
   if found.problem is not null then
     return preauth._answered(found.problem);
   end if;
-  if (found.r).denial is null then
+  if (found.held[1]).denial is null then
     return preauth._answered(preauth._problem('not_denied', format('Reservation %s was authorized.', request_id)));
   end if;
-  return preauth._why_denied(found.r, max_count);
+  return preauth._why_denied(found.held[1], max_count);
 end
 $$;
 comment on function preauth_api.audit_why_denied(text, text, integer) is
