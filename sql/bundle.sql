@@ -2303,15 +2303,18 @@ set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan s
 as $$
 declare
   ended_at timestamptz;
+  was_kept boolean;
 begin
-  select min(e.occurred_at) into ended_at
+  select min(e.occurred_at) filter (where e.event in ('released', 'lapsed')),
+    bool_or(e.event in ('unknown', 'settlement_exceeds_hold') and e.occurred_at < lapsed_at)
+  into ended_at, was_kept
   from preauth.reservation_event as e
-  where e.request_id = _closed_before.request_id and e.account_id = _closed_before.account_id and e.event in ('released', 'lapsed');
-  return least(charged_at, ended_at, lapsed_at);
+  where e.request_id = _closed_before.request_id and e.account_id = _closed_before.account_id;
+  return least(charged_at, ended_at, case when was_kept is not true then lapsed_at end);
 end
 $$;
 comment on function preauth._closed_before(text, text, timestamptz, timestamptz) is
-  'When a hold that was charged late had stopped counting: when it was released or swept, or at lapsed_at if it was a lease, else when it was charged.';
+  'When a hold that was charged or released late had stopped counting: when it was released or swept, or at lapsed_at if it was a lease that nobody kept (outcome unknown, or in review), else when it was charged.';
 
 -- 040_internal/_correct.sql
 create function preauth._correct(call text, account_id text, body jsonb, actor text) returns jsonb
@@ -2882,9 +2885,9 @@ begin
     select x.* from preauth.budget_window as x
     where x.account_id = scope and x.window_key = period and x.starts_at <= r.created_at and x.ends_at > r.created_at
   loop
-    select x.name, x.unit, x.created_at into b from preauth.budget as x where x.budget_id = w.budget_id;
-    -- budgets that were there already come first, and of several the newest
-    rank := case when b.created_at <= r.created_at then w.budget_id else w.budget_id - 9223372036854775807 end;
+    select x.name, x.unit, x.created_at, x.retired_at into b from preauth.budget as x where x.budget_id = w.budget_id;
+    -- budgets that were there then come first, and of several the newest
+    rank := case when b.created_at <= r.created_at and coalesce(b.retired_at >= r.created_at, true) then w.budget_id else w.budget_id - 9223372036854775807 end;
     if b.name = r.denial ->> 'budget' and b.unit = r.denial ->> 'unit' and coalesce(rank > best, true) then
       found := w;
       best := rank;
@@ -3759,16 +3762,16 @@ declare
   leased boolean;
   old_ones boolean := false;
   candidates cursor for
-    select r.request_id, r.account_id, r.created_at, r.expires_at, r.is_old, l.amount, l.state, l.lapses_at,
+    select r.request_id, r.account_id, r.created_at, r.expires_at, r.on_expiry, r.is_old, l.amount, l.state, l.lapses_at,
       coalesce(r.closure ->> 'settled_at', r.closure ->> 'released_at')::timestamptz as ended_at, r.closure ->> 'late' = 'true' as late
     from (
-      (select x.request_id, x.account_id, x.call, x.created_at, x.expires_at, x.closure, true as is_old
+      (select x.request_id, x.account_id, x.call, x.created_at, x.expires_at, x.on_expiry, x.closure, true as is_old
        from preauth.reservation as x
        where x.state in ('unknown', 'overage_review') and x.created_at <= at and (holder is null or x.account_id collate "C" = holder)
        order by x.created_at desc
        limit 1000)
       union all
-      (select d.request_id, d.account_id, d.call, d.created_at, d.expires_at, d.closure, false
+      (select d.request_id, d.account_id, d.call, d.created_at, d.expires_at, d.on_expiry, d.closure, false
        from (
          select x.*
          from preauth.reservation as x
@@ -3779,11 +3782,15 @@ declare
        where d.state not in ('denied', 'unknown', 'overage_review')
        limit 10 * max_count)
     ) as r
-    join preauth.hold_line as l on l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id
-    where l.window_id = w.window_id and l.amount > 0
-      -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
-      and (r.created_at < at or l.available_after is null or l.available_after >= available)
-      and (r.call = 'reserve' or r.created_at = at);
+    cross join lateral (
+      select x.amount, x.state, x.lapses_at
+      from preauth.hold_line as x
+      where x.created_at = r.created_at and x.request_id = r.request_id and x.account_id = r.account_id and x.window_id = w.window_id and x.amount > 0
+        -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
+        and (r.created_at < at or x.available_after is null or x.available_after >= available)
+        and (r.call = 'reserve' or r.created_at = at)
+      offset 0  -- in the order of the decisions, however few rows the planner has seen
+    ) as l;
 begin
   items := '{}';
   amount := 0;
@@ -3795,9 +3802,9 @@ begin
       when 'held' then h.lapses_at
       when 'lapsed' then least(h.ended_at, h.expires_at)
       else coalesce(h.ended_at, h.created_at) end;
-    if h.state = 'settled' and h.late then
+    if h.state in ('settled', 'released') and (h.late or h.ended_at > h.expires_at) then
       leased := coalesce(leased, preauth._is_leased(w.window_id));
-      closed_at := preauth._closed_before(h.request_id, h.account_id, closed_at, case when leased then h.expires_at end);
+      closed_at := preauth._closed_before(h.request_id, h.account_id, closed_at, case when leased or h.on_expiry = 'release' then h.expires_at end);
     end if;
     continue when closed_at < at or closed_at = at and h.created_at < at;
     old_ones := old_ones or h.is_old;
@@ -9101,7 +9108,7 @@ $$;
 comment on function preauth._was_always_so(preauth.budget_window, preauth.budget) is 'Whether a window has had its limit, uncorrected and hard, all along, and no change of plan is due.';
 
 -- 040_internal/_why_denied.sql
--- Mostly an account's own holds are all of what was reserved on its window. Only where they are not, and it has others below it, everyone's are walked.
+-- Mostly an account's own holds are all of what was reserved on its window. Only where they are not, and others are or were below it, everyone's are walked.
 create function preauth._why_denied(r preauth.reservation, max_count integer) returns jsonb
 language plpgsql stable
 set search_path = pg_catalog, pg_temp set enable_seqscan = off
@@ -9115,7 +9122,7 @@ declare
   holds record := preauth._holds_at(w, r.created_at, available, reserved, max_count, holder);
 begin
   if holder is not null and holds.amount < reserved then
-    if exists (select from preauth.account as a where a.parent_id = holder) then
+    if cardinality(holds.items) < max_count or exists (select from preauth.account as a where a.parent_id = holder) then
       holds := preauth._holds_at(w, r.created_at, available, reserved, max_count, null);
     end if;
   end if;

@@ -40,14 +40,16 @@ create type preauth._closed as (
   limit_after bigint
 );
 comment on type preauth._closed is 'A hold line as it was closed, with its window and the window''s figures just after. late: its hold had been given back, or had lapsed.';
-
-drop view preauth_api.windows;
-
-drop view preauth_api.spend;
-
-drop view preauth_api.holds;
-
-drop view preauth_api.decisions;
+-- Replaced where it stands: what others have built on it, and their grants, stay.
+create or replace view preauth_api.holds as
+select
+  r.created_at, l.request_id, l.account_id, l.position, b.name as budget, w.account_id as scope, b.unit, w.window_key, l.window_id,
+  case when l.lapses_at <= pg_catalog.clock_timestamp() then 'lapsed' else l.state end as state,
+  l.amount, l.settled_amount, l.available_after, l.lapses_at
+from preauth.hold_line as l
+join preauth.reservation as r on r.created_at = l.created_at and r.request_id = l.request_id and r.account_id = l.account_id
+join preauth.budget_window as w on w.window_id = l.window_id
+join preauth.budget as b on b.budget_id = w.budget_id;
 
 drop function preauth._recorded_lines(asks preauth._ask[], known integer[], OUT slots preauth._slot[], OUT lines preauth._line[]);
 
@@ -244,11 +246,14 @@ CREATE OR REPLACE FUNCTION preauth._closed_before(request_id text, account_id te
 AS $function$
 declare
   ended_at timestamptz;
+  was_kept boolean;
 begin
-  select min(e.occurred_at) into ended_at
+  select min(e.occurred_at) filter (where e.event in ('released', 'lapsed')),
+    bool_or(e.event in ('unknown', 'settlement_exceeds_hold') and e.occurred_at < lapsed_at)
+  into ended_at, was_kept
   from preauth.reservation_event as e
-  where e.request_id = _closed_before.request_id and e.account_id = _closed_before.account_id and e.event in ('released', 'lapsed');
-  return least(charged_at, ended_at, lapsed_at);
+  where e.request_id = _closed_before.request_id and e.account_id = _closed_before.account_id;
+  return least(charged_at, ended_at, case when was_kept is not true then lapsed_at end);
 end
 $function$;
 
@@ -322,9 +327,9 @@ begin
     select x.* from preauth.budget_window as x
     where x.account_id = scope and x.window_key = period and x.starts_at <= r.created_at and x.ends_at > r.created_at
   loop
-    select x.name, x.unit, x.created_at into b from preauth.budget as x where x.budget_id = w.budget_id;
-    -- budgets that were there already come first, and of several the newest
-    rank := case when b.created_at <= r.created_at then w.budget_id else w.budget_id - 9223372036854775807 end;
+    select x.name, x.unit, x.created_at, x.retired_at into b from preauth.budget as x where x.budget_id = w.budget_id;
+    -- budgets that were there then come first, and of several the newest
+    rank := case when b.created_at <= r.created_at and coalesce(b.retired_at >= r.created_at, true) then w.budget_id else w.budget_id - 9223372036854775807 end;
     if b.name = r.denial ->> 'budget' and b.unit = r.denial ->> 'unit' and coalesce(rank > best, true) then
       found := w;
       best := rank;
@@ -522,16 +527,16 @@ declare
   leased boolean;
   old_ones boolean := false;
   candidates cursor for
-    select r.request_id, r.account_id, r.created_at, r.expires_at, r.is_old, l.amount, l.state, l.lapses_at,
+    select r.request_id, r.account_id, r.created_at, r.expires_at, r.on_expiry, r.is_old, l.amount, l.state, l.lapses_at,
       coalesce(r.closure ->> 'settled_at', r.closure ->> 'released_at')::timestamptz as ended_at, r.closure ->> 'late' = 'true' as late
     from (
-      (select x.request_id, x.account_id, x.call, x.created_at, x.expires_at, x.closure, true as is_old
+      (select x.request_id, x.account_id, x.call, x.created_at, x.expires_at, x.on_expiry, x.closure, true as is_old
        from preauth.reservation as x
        where x.state in ('unknown', 'overage_review') and x.created_at <= at and (holder is null or x.account_id collate "C" = holder)
        order by x.created_at desc
        limit 1000)
       union all
-      (select d.request_id, d.account_id, d.call, d.created_at, d.expires_at, d.closure, false
+      (select d.request_id, d.account_id, d.call, d.created_at, d.expires_at, d.on_expiry, d.closure, false
        from (
          select x.*
          from preauth.reservation as x
@@ -542,11 +547,15 @@ declare
        where d.state not in ('denied', 'unknown', 'overage_review')
        limit 10 * max_count)
     ) as r
-    join preauth.hold_line as l on l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id
-    where l.window_id = w.window_id and l.amount > 0
-      -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
-      and (r.created_at < at or l.available_after is null or l.available_after >= available)
-      and (r.call = 'reserve' or r.created_at = at);
+    cross join lateral (
+      select x.amount, x.state, x.lapses_at
+      from preauth.hold_line as x
+      where x.created_at = r.created_at and x.request_id = r.request_id and x.account_id = r.account_id and x.window_id = w.window_id and x.amount > 0
+        -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
+        and (r.created_at < at or x.available_after is null or x.available_after >= available)
+        and (r.call = 'reserve' or r.created_at = at)
+      offset 0  -- in the order of the decisions, however few rows the planner has seen
+    ) as l;
 begin
   items := '{}';
   amount := 0;
@@ -558,9 +567,9 @@ begin
       when 'held' then h.lapses_at
       when 'lapsed' then least(h.ended_at, h.expires_at)
       else coalesce(h.ended_at, h.created_at) end;
-    if h.state = 'settled' and h.late then
+    if h.state in ('settled', 'released') and (h.late or h.ended_at > h.expires_at) then
       leased := coalesce(leased, preauth._is_leased(w.window_id));
-      closed_at := preauth._closed_before(h.request_id, h.account_id, closed_at, case when leased then h.expires_at end);
+      closed_at := preauth._closed_before(h.request_id, h.account_id, closed_at, case when leased or h.on_expiry = 'release' then h.expires_at end);
     end if;
     continue when closed_at < at or closed_at = at and h.created_at < at;
     old_ones := old_ones or h.is_old;
@@ -1110,7 +1119,7 @@ declare
   holds record := preauth._holds_at(w, r.created_at, available, reserved, max_count, holder);
 begin
   if holder is not null and holds.amount < reserved then
-    if exists (select from preauth.account as a where a.parent_id = holder) then
+    if cardinality(holds.items) < max_count or exists (select from preauth.account as a where a.parent_id = holder) then
       holds := preauth._holds_at(w, r.created_at, available, reserved, max_count, null);
     end if;
   end if;
@@ -1290,122 +1299,6 @@ begin
 end
 $function$;
 
-create view preauth_api.decisions as  SELECT created_at,
-    request_id,
-    account_id,
-    call,
-        CASE
-            WHEN (denial IS NULL) THEN 'authorized'::text
-            ELSE 'denied'::text
-        END AS decision,
-        CASE
-            WHEN ((state = ANY (ARRAY['authorized'::text, 'cancellation_requested'::text])) AND (expires_at <= clock_timestamp())) THEN
-            CASE on_expiry
-                WHEN 'keep'::text THEN 'unknown'::text
-                WHEN 'charge'::text THEN 'settled'::text
-                ELSE 'lapsed'::text
-            END
-            ELSE state
-        END AS state,
-    (denial ->> 'reason'::text) AS reason,
-    (denial ->> 'budget'::text) AS budget,
-    (denial ->> 'scope'::text) AS scope,
-    (denial ->> 'window'::text) AS window_key,
-    (denial ->> 'unit'::text) AS unit,
-    ((denial ->> 'required'::text))::bigint AS required,
-    ((denial ->> 'available'::text))::bigint AS available,
-    COALESCE(model, (body ->> 'model'::text)) AS model,
-    (
-        CASE
-            WHEN (option_no = 0) THEN body
-            ELSE ((body -> 'alternatives'::text) -> (option_no - 1))
-        END -> 'amounts'::text) AS amounts,
-    (closure -> 'amounts'::text) AS settled_amounts,
-    expires_at,
-    (body ->> 'session_id'::text) AS session_id,
-    (body -> 'labels'::text) AS labels,
-    actor
-   FROM preauth.reservation r;
-
-create view preauth_api.holds as  SELECT r.created_at,
-    l.request_id,
-    l.account_id,
-    l."position",
-    b.name AS budget,
-    w.account_id AS scope,
-    b.unit,
-    w.window_key,
-    l.window_id,
-        CASE
-            WHEN (l.lapses_at <= clock_timestamp()) THEN 'lapsed'::text
-            ELSE l.state
-        END AS state,
-    l.amount,
-    l.settled_amount,
-    l.available_after,
-    l.lapses_at
-   FROM (((preauth.hold_line l
-     JOIN preauth.reservation r ON (((r.created_at = l.created_at) AND (r.request_id = l.request_id) AND (r.account_id = l.account_id))))
-     JOIN preauth.budget_window w ON ((w.window_id = l.window_id)))
-     JOIN preauth.budget b ON ((b.budget_id = w.budget_id)));
-
-create view preauth_api.spend as  SELECT u.occurred_at,
-    u.event_id,
-    u.account_id,
-    u.request_id,
-    u.kind,
-    a.key AS unit,
-    ((a.value)::text)::bigint AS amount,
-    ((u.overage ->> a.key))::bigint AS overage,
-    COALESCE(r.model, (r.body ->> 'model'::text)) AS model,
-    (r.body -> 'labels'::text) AS labels,
-    u.outcome,
-    u.provider_request_id,
-    u.window_id,
-    u.actor,
-    u.reason
-   FROM ((preauth.usage_event u
-     LEFT JOIN preauth.reservation r ON (((r.request_id = u.request_id) AND (r.account_id = u.account_id) AND (u.window_id IS NULL))))
-     CROSS JOIN LATERAL jsonb_each(u.amounts) a(key, value))
-  WHERE ((u.kind <> 'limit_changed'::text) AND (NOT ((u.kind = 'adjustment'::text) AND (u.request_id ~ '^rerate:[0-9]+:[0-9]+:[0-9a-f-]{36}$'::text))))
-UNION ALL
- SELECT e.occurred_at,
-    e.event_id,
-    e.account_id,
-    e.request_id,
-    e.event AS kind,
-    (e.detail ->> 'unit'::text) AS unit,
-    ((e.detail ->> 'difference'::text))::bigint AS amount,
-    NULL::bigint AS overage,
-    COALESCE(r.model, (r.body ->> 'model'::text)) AS model,
-    (r.body -> 'labels'::text) AS labels,
-    NULL::text AS outcome,
-    NULL::text AS provider_request_id,
-    NULL::bigint AS window_id,
-    e.actor,
-    (e.detail ->> 'reason'::text) AS reason
-   FROM (preauth.reservation_event e
-     LEFT JOIN preauth.reservation r ON (((r.request_id = e.request_id) AND (r.account_id = e.account_id))))
-  WHERE (e.event = 'rerated'::text);
-
-create view preauth_api.windows as  SELECT w.window_id,
-    w.account_id,
-    b.owner,
-    b.name AS budget,
-    b.unit,
-    b.model,
-    b.enforcement,
-    w.window_key,
-    w.starts_at,
-    w.ends_at,
-    w.time_zone,
-    w.limit_amount,
-    w.settled,
-    w.reserved,
-    ((w.limit_amount - w.settled) - w.reserved) AS available
-   FROM (preauth.budget_window w
-     JOIN preauth.budget b ON ((b.budget_id = w.budget_id)));
-
 revoke all on function preauth._close_lines(closings preauth._closing[], at timestamp with time zone) from public;
 
 revoke all on function preauth._closed_before(request_id text, account_id text, charged_at timestamp with time zone, lapsed_at timestamp with time zone) from public;
@@ -1446,7 +1339,7 @@ comment on function preauth._asked_about(request_id text, account_id text, OUT h
 
 comment on function preauth._close_lines(closings preauth._closing[], at timestamp with time zone) is 'Closes hold lines and moves their windows by what that changes; the lines that were closed, with their windows'' figures just after each. A line''s state is the guard: what another call closed first is left out and moves nothing.';
 
-comment on function preauth._closed_before(request_id text, account_id text, charged_at timestamp with time zone, lapsed_at timestamp with time zone) is 'When a hold that was charged late had stopped counting: when it was released or swept, or at lapsed_at if it was a lease, else when it was charged.';
+comment on function preauth._closed_before(request_id text, account_id text, charged_at timestamp with time zone, lapsed_at timestamp with time zone) is 'When a hold that was charged or released late had stopped counting: when it was released or swept, or at lapsed_at if it was a lease that nobody kept (outcome unknown, or in review), else when it was charged.';
 
 comment on function preauth._decided_lines(r preauth.reservation) is 'What a reservation held by its decision, line by line, shared scopes with their fill level; null if nothing.';
 
@@ -1481,13 +1374,5 @@ comment on function preauth._why_denied(r preauth.reservation, max_count integer
 comment on function preauth._write_expiries(due preauth.reservation[], closed preauth._closed[], at timestamp with time zone) is 'States and events of expired reservations.';
 
 comment on function preauth._write_settlements(asks preauth._ask[], closed preauth._closed[], at timestamp with time zone) is 'Appends the usage event of each settlement, keeps its reply for replays, and answers.';
-
-comment on view preauth_api.decisions is 'Every decision with what was asked. budget to available: of a denial, in its unit; amounts and settled_amounts: {unit: amount}.';
-
-comment on view preauth_api.holds is 'What reservations hold or have settled, a row for each budget window, in its unit. available_after: what was left just after the hold.';
-
-comment on view preauth_api.spend is 'Every amount that was spent, a row for each unit; by how much a rerating changed it (kind rerated); and every other adjustment, of the one window that window_id names: leave those out (window_id is null) where spend is summed. overage: how much of it was above the hold.';
-
-comment on view preauth_api.windows is 'Every budget window there has been, with its figures in the budget''s unit. Leases that have lapsed count in reserved until they are given back, and a rolling window''s settled is as of its last movement.';
 
 select preauth._lock_down();

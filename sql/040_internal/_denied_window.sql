@@ -17,9 +17,9 @@ begin
     select x.* from preauth.budget_window as x
     where x.account_id = scope and x.window_key = period and x.starts_at <= r.created_at and x.ends_at > r.created_at
   loop
-    select x.name, x.unit, x.created_at into b from preauth.budget as x where x.budget_id = w.budget_id;
-    -- budgets that were there already come first, and of several the newest
-    rank := case when b.created_at <= r.created_at then w.budget_id else w.budget_id - 9223372036854775807 end;
+    select x.name, x.unit, x.created_at, x.retired_at into b from preauth.budget as x where x.budget_id = w.budget_id;
+    -- budgets that were there then come first, and of several the newest
+    rank := case when b.created_at <= r.created_at and coalesce(b.retired_at >= r.created_at, true) then w.budget_id else w.budget_id - 9223372036854775807 end;
     if b.name = r.denial ->> 'budget' and b.unit = r.denial ->> 'unit' and coalesce(rank > best, true) then
       found := w;
       best := rank;

@@ -12,16 +12,16 @@ declare
   leased boolean;
   old_ones boolean := false;
   candidates cursor for
-    select r.request_id, r.account_id, r.created_at, r.expires_at, r.is_old, l.amount, l.state, l.lapses_at,
+    select r.request_id, r.account_id, r.created_at, r.expires_at, r.on_expiry, r.is_old, l.amount, l.state, l.lapses_at,
       coalesce(r.closure ->> 'settled_at', r.closure ->> 'released_at')::timestamptz as ended_at, r.closure ->> 'late' = 'true' as late
     from (
-      (select x.request_id, x.account_id, x.call, x.created_at, x.expires_at, x.closure, true as is_old
+      (select x.request_id, x.account_id, x.call, x.created_at, x.expires_at, x.on_expiry, x.closure, true as is_old
        from preauth.reservation as x
        where x.state in ('unknown', 'overage_review') and x.created_at <= at and (holder is null or x.account_id collate "C" = holder)
        order by x.created_at desc
        limit 1000)
       union all
-      (select d.request_id, d.account_id, d.call, d.created_at, d.expires_at, d.closure, false
+      (select d.request_id, d.account_id, d.call, d.created_at, d.expires_at, d.on_expiry, d.closure, false
        from (
          select x.*
          from preauth.reservation as x
@@ -32,11 +32,15 @@ declare
        where d.state not in ('denied', 'unknown', 'overage_review')
        limit 10 * max_count)
     ) as r
-    join preauth.hold_line as l on l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id
-    where l.window_id = w.window_id and l.amount > 0
-      -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
-      and (r.created_at < at or l.available_after is null or l.available_after >= available)
-      and (r.call = 'reserve' or r.created_at = at);
+    cross join lateral (
+      select x.amount, x.state, x.lapses_at
+      from preauth.hold_line as x
+      where x.created_at = r.created_at and x.request_id = r.request_id and x.account_id = r.account_id and x.window_id = w.window_id and x.amount > 0
+        -- of one batch: what was decided before it left at least as much, and charges are spent when all is decided
+        and (r.created_at < at or x.available_after is null or x.available_after >= available)
+        and (r.call = 'reserve' or r.created_at = at)
+      offset 0  -- in the order of the decisions, however few rows the planner has seen
+    ) as l;
 begin
   items := '{}';
   amount := 0;
@@ -48,9 +52,9 @@ begin
       when 'held' then h.lapses_at
       when 'lapsed' then least(h.ended_at, h.expires_at)
       else coalesce(h.ended_at, h.created_at) end;
-    if h.state = 'settled' and h.late then
+    if h.state in ('settled', 'released') and (h.late or h.ended_at > h.expires_at) then
       leased := coalesce(leased, preauth._is_leased(w.window_id));
-      closed_at := preauth._closed_before(h.request_id, h.account_id, closed_at, case when leased then h.expires_at end);
+      closed_at := preauth._closed_before(h.request_id, h.account_id, closed_at, case when leased or h.on_expiry = 'release' then h.expires_at end);
     end if;
     continue when closed_at < at or closed_at = at and h.created_at < at;
     old_ones := old_ones or h.is_old;

@@ -1,4 +1,4 @@
--- Mostly an account's own holds are all of what was reserved on its window. Only where they are not, and it has others below it, everyone's are walked.
+-- Mostly an account's own holds are all of what was reserved on its window. Only where they are not, and others are or were below it, everyone's are walked.
 create function preauth._why_denied(r preauth.reservation, max_count integer) returns jsonb
 language plpgsql stable
 set search_path = pg_catalog, pg_temp set enable_seqscan = off
@@ -12,7 +12,7 @@ declare
   holds record := preauth._holds_at(w, r.created_at, available, reserved, max_count, holder);
 begin
   if holder is not null and holds.amount < reserved then
-    if exists (select from preauth.account as a where a.parent_id = holder) then
+    if cardinality(holds.items) < max_count or exists (select from preauth.account as a where a.parent_id = holder) then
       holds := preauth._holds_at(w, r.created_at, available, reserved, max_count, null);
     end if;
   end if;

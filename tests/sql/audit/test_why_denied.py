@@ -188,6 +188,82 @@ async def test_charges_of_the_same_batch_count_too(ledger):
     assert (holds(found), found["denial"]["reserved"]) == ({"z": 400}, 400)
 
 
+async def test_a_slot_of_open_holds_had_stopped_counting_at_the_holds_end(ledger, clock):
+    """What it is settled for afterwards is not late on any budget of an amount."""
+    await ledger.put_account("ann", max_open_holds=2)
+    await ledger.grant("ann", 1000)
+    await ledger.reserve("b", "ann", tokens(1), ttl_seconds=1000)
+    clock.advance(seconds=1)
+    await ledger.reserve("a", "ann", tokens(1), ttl_seconds=10)
+    clock.advance(seconds=20)
+    await ledger.reserve("c", "ann", tokens(1), ttl_seconds=1000)
+    clock.advance(seconds=1)
+    await ledger.reserve("no", "ann", tokens(1))
+    clock.advance(seconds=5)
+    await ledger.settle("a", tokens(1))
+    found = await ledger.call("audit_why_denied", request_id="no")
+    assert holds(found) == {"c": 1, "b": 1}
+
+
+async def test_a_lease_that_was_kept_as_unknown_counts_until_it_is_released(ledger, clock):
+    await ledger.grant("ann", 1000, on_expiry="release")
+    await ledger.reserve("a", "ann", tokens(600), ttl_seconds=10)
+    clock.advance(seconds=1)
+    await ledger.settle("a", outcome="unknown")
+    clock.advance(seconds=20)
+    await ledger.reserve("no", "ann", tokens(500))
+    clock.advance(seconds=1)
+    await ledger.release("a")
+    clock.advance(seconds=1)
+    await ledger.settle("a", tokens(1))
+    found = await ledger.call("audit_why_denied", request_id="no")
+    assert (holds(found), found["held_by_others"]) == ({"a": 600}, 0)
+
+
+async def test_a_lease_had_stopped_counting_though_the_budget_makes_none_any_more(ledger, clock):
+    await ledger.grant("ann", 1000, on_expiry="release")
+    await ledger.reserve("b", "ann", tokens(600), ttl_seconds=1000)
+    clock.advance(seconds=1)
+    await ledger.reserve("a", "ann", tokens(300), ttl_seconds=10)
+    clock.advance(seconds=20)
+    await ledger.reserve("no", "ann", tokens(401))
+    clock.advance(seconds=1)
+    await ledger.settle("a", tokens(1))
+    await ledger.grant("ann", 1000, on_expiry="keep")
+    found = await ledger.call("audit_why_denied", request_id="no")
+    assert (holds(found), found["held_by_others"]) == ({"b": 600}, 0)
+
+
+async def test_an_accounts_own_denial_names_the_holds_of_those_who_have_all_moved_away(ledger):
+    await ledger.grant("org", 1000, name="shared")
+    await ledger.put_account("ann", parent_id="org")
+    await ledger.reserve("of-ann", "ann", tokens(600))
+    await ledger.reserve("own", "org", tokens(300))
+    await ledger.reserve("no", "org", tokens(200))
+    await ledger.put_account("ann", parent_id=None)
+    found = await ledger.call("audit_why_denied", request_id="no")
+    assert (holds(found), found["held_by_others"]) == ({"own": 300, "of-ann": 600}, 0)
+
+
+async def test_the_window_is_of_the_budget_that_was_there_though_a_newer_one_had_its_name(
+    ledger, clock
+):
+    short, long = ({"window": rolling(seconds, 6)} for seconds in (60, 120))
+    await ledger.grant("ann", 100, **short)
+    await ledger.reserve("mine", "ann", tokens(60), ttl_seconds=1000)
+    clock.advance(seconds=1)
+    await ledger.call("delete_budget", account_id="ann", name="cap")
+    await ledger.grant("ann", 100, **long)
+    await ledger.reserve("other", "ann", tokens(100), ttl_seconds=1000)
+    clock.advance(seconds=1)
+    await ledger.call("delete_budget", account_id="ann", name="cap")
+    await ledger.grant("ann", 100, **short)
+    clock.advance(seconds=1)
+    await ledger.reserve("no", "ann", tokens(50))
+    found = await ledger.call("audit_why_denied", request_id="no")
+    assert (holds(found), found["held_by_others"]) == ({"mine": 60}, 0)
+
+
 async def test_more_holds_than_are_wanted_are_summed_as_held_by_others(ledger):
     await ledger.grant("ann", 1000)
     for n in range(10):
