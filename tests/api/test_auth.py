@@ -129,6 +129,48 @@ async def test_a_key_bound_to_a_subtree_settles_nothing_outside_it(api: Api) -> 
     assert balance["windows"][0]["reserved"] == 100
 
 
+async def test_in_an_array_a_bound_key_reaches_nothing_outside_its_subtree_either(api: Api) -> None:
+    await api.grant("mine")
+    await api.grant("yours")
+    await api.reserve("theirs", "yours", 100)
+    key = await api.key("spend", "mine")
+    asks = [
+        {"request_id": account, "account_id": account, "amounts": {"tokens": 1}}
+        for account in ("mine", "yours")
+    ]
+    for path in ("/reserve", "/charge"):
+        entries = (await api.post(path, asks, key=key)).json()
+        assert [entry["status"] for entry in entries] in ([200, 403], [409, 403])
+    ends = [
+        {"request_id": "mine", "amounts": {"tokens": 1}},
+        {"request_id": "theirs", "account_id": "yours", "amounts": {"tokens": 1}},
+    ]
+    entries = (await api.post("/settle", ends, key=key)).json()
+    assert entries[0]["status"] == 200
+    assert entries[1]["status"] in {403, 404}
+    balance = await api.ok("GET", "/accounts/yours/balance")
+    assert (balance["windows"][0]["reserved"], balance["windows"][0]["settled"]) == (100, 0)
+
+
+async def test_who_did_it_is_the_key(api: Api) -> None:
+    """In arrays, too, and for every change of what is configured."""
+    made = await api.ok("POST", "/keys", {"name": "ops", "role": "admin"})
+    by = {"key": made["secret"]}
+    budget = {"unit": "tokens", "window": {"kind": "lifetime"}, "limit_amount": 5}
+    await api.ok("PUT", "/plans/p", {"budgets": [{"name": "b", **budget}]}, **by)
+    await api.ok("PUT", "/accounts/a", {"plan_id": "p"}, **by)
+    await api.ok("PUT", "/accounts/a/budgets/own", budget, **by)
+    await api.ok("POST", "/keys", {"name": "other", "role": "spend"}, **by)
+    changes = (await api.ok("GET", "/audit/changes"))["items"]
+    mine = [change for change in changes if change["actor"] == made["key_id"]]
+    assert {change["subject"] for change in mine} >= {"plan", "account", "budget", "api_key"}
+    spender = await api.ok("POST", "/keys", {"name": "app", "role": "spend"})
+    ask = {"request_id": "r", "account_id": "a", "amounts": {"tokens": 1}}
+    await api.post("/reserve", [ask], key=spender["secret"])
+    timeline = await api.ok("GET", "/audit/timeline", params={"request_id": "r"})
+    assert timeline["items"][0]["actor"] == spender["key_id"]
+
+
 async def test_only_auditors_see_how_full_shared_windows_are(api: Api) -> None:
     await api.grant("org")
     await api.ok("PUT", "/accounts/user", {"parent_id": "org"})

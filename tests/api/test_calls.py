@@ -182,3 +182,12 @@ def test_the_reasons_are_those_of_the_contract() -> None:
         "budget_exhausted", "exceeds_limit", "too_many_holds",
         "account_unknown", "account_suspended", "no_budget",
     }  # fmt: skip
+
+
+async def test_a_reservation_is_read_by_its_account_where_two_have_its_id(api: Api) -> None:
+    for account in ("mine", "yours"):
+        await api.grant(account)
+        await api.reserve("r", account, 1)
+    found = await api.ok("GET", "/reservations/r", params={"account_id": "yours"})
+    assert found["account_id"] == "yours"
+    assert_problem((await api.get("/reservations/r")).json(), 409, "account_id_required")
