@@ -27935,10 +27935,11 @@ CREATE OR REPLACE FUNCTION preauth_api.audit_why_denied(request_id text DEFAULT 
  SET jit TO 'off'
 AS $function$
 declare
+  errors jsonb := preauth._page_errors(max_count, null);
   found record;
 begin
-  if max_count is null or max_count not between 1 and 500 then
-    return preauth._answered(preauth._malformed(preauth._page_errors(max_count, null)));
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
   end if;
   found := preauth._asked_about(request_id, account_id);
   if found.problem is not null then

@@ -2,10 +2,11 @@ create function preauth_api.audit_why_denied(request_id text default null, accou
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
+  errors jsonb := preauth._page_errors(max_count, null);
   found record;
 begin
-  if max_count is null or max_count not between 1 and 500 then
-    return preauth._answered(preauth._malformed(preauth._page_errors(max_count, null)));
+  if errors <> '[]' then
+    return preauth._answered(preauth._malformed(errors));
   end if;
   found := preauth._asked_about(request_id, account_id);
   if found.problem is not null then

@@ -55,6 +55,21 @@ def test_an_earlier_bundle_is_upgraded_with_its_data(empty_database_url, wanted,
     assert databases.mismatches(empty_database_url) == []
 
 
+def test_what_others_built_on_a_view_of_the_last_release_stays(empty_database_url):
+    """A view of theirs, and a grant: docs/sql.md says that grants to other roles stay."""
+    schemas.earlier_bundle(empty_database_url, "0011")
+    with psycopg.connect(empty_database_url, autocommit=True) as connection:
+        connection.execute("create view public.held as select amount from preauth_api.holds")
+        connection.execute("grant select on preauth_api.holds to pg_monitor")
+
+    schemas.with_upgrade(empty_database_url)
+
+    with psycopg.connect(empty_database_url) as connection:
+        assert connection.execute("select * from public.held").fetchall() == []
+        granted = "select has_table_privilege('pg_monitor', 'preauth_api.holds', 'select')"
+        assert connection.execute(granted).fetchone() == (True,)
+
+
 def test_upgrading_again_changes_nothing(empty_database_url):
     schemas.upgraded(empty_database_url)
     with psycopg.connect(empty_database_url, autocommit=True) as connection:
