@@ -1,6 +1,8 @@
 """Reserve and settle without HTTP: the service's coalescer against SELECT-then-UPDATE."""
 
 import json
+import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -15,8 +17,10 @@ from bench.harness.measure import Contender, Results, Sample, interleave
 from bench.harness.options import Options, parse
 from bench.harness.report import Ratio, heading, measurements, ratios
 from bench.harness.seed import AMOUNT, AMOUNTS, seed
-from bench.reference import FLOOR, pairs
+from bench.reference import FLOOR, ROWS, pairs
 from service.ledger import Ledger
+from service.ledger.coalescer import Coalescer, Passenger
+from service.ledger.outcome import Outcome
 from service.settings import Settings
 
 CALLERS = 64
@@ -28,9 +32,11 @@ ONE = (
 )
 
 US, THEM = "Preauth's coalescer, 64 callers", "SELECT-then-UPDATE, 64 callers"
+ROWS_ALONE = "a pair's rows alone, by the same coalescer, 64 callers"
 OURS, PLAIN, SINGLE = "one caller: Ledger.call", "one caller: reserve_many", "one caller: reserve"
 RATIOS = [
     Ratio("pairs ÷ SELECT-then-UPDATE", US, THEM, 25, 35),
+    Ratio("a pair's rows alone ÷ SELECT-then-UPDATE", ROWS_ALONE, THEM),
     Ratio("one caller: p50 ÷ a plain asyncpg call of reserve_many", OURS, PLAIN, 1.2, 1.05,
           "p50_ms", at_most=True),
     Ratio("one caller: p50 ÷ a plain asyncpg call of reserve", OURS, SINGLE,
@@ -62,6 +68,30 @@ async def locking_pair(pool: Any, request_id: str) -> None:
     await pairs.settle(pool, request_id, "hot", ACTUAL - AMOUNT)
 
 
+class RowsAlone:
+    """The service's coalescer in front of functions that decide nothing."""
+
+    def __init__(self, pool: Any) -> None:
+        self._pool = pool
+        self._coalescer = Coalescer(self._fly, lanes=1)
+
+    async def pair(self, request_id: str) -> None:
+        for function in ("rows_many", "settled_rows_many"):
+            await self._coalescer.call(_passenger(function, request_id), None)
+
+    async def _fly(
+        self, function: str, passengers: Sequence[Passenger], _deadline: float
+    ) -> list[Outcome]:
+        amount = AMOUNT if function == "rows_many" else ACTUAL
+        ids = [passenger.item for passenger in passengers]
+        await self._pool.fetch(f"select bench.{function}($1, 'hot', $2)", ids, amount)
+        return [Outcome(200, {}, b"")] * len(ids)
+
+
+def _passenger(name: str, request_id: str) -> Passenger:
+    return Passenger(name, request_id, actor=None, within=None, account_id=None, deadline=math.inf)
+
+
 async def plain_batch(connection: Any, request_id: str) -> None:
     await connection.fetch(BATCH, f"[{item(request_id, AMOUNT)}]", ["bench"], [None])
 
@@ -82,6 +112,11 @@ async def with_ledger(dsn: str, step: Any, count: int, seconds: int) -> Sample:
 async def with_pool(dsn: str, step: Any, count: int, seconds: int) -> Sample:
     async with asyncpg.create_pool(dsn) as pool:
         return await run(partial(step, pool), count, seconds)
+
+
+async def with_rows(dsn: str, _step: Any, count: int, seconds: int) -> Sample:
+    async with asyncpg.create_pool(dsn) as pool:
+        return await run(RowsAlone(pool).pair, count, seconds)
 
 
 async def with_connection(dsn: str, step: Any, count: int, seconds: int) -> Sample:
@@ -105,6 +140,7 @@ def contenders(made: Database) -> list[Contender]:
     return [
         contender(US, with_ledger, pair, CALLERS),
         contender(THEM, with_pool, locking_pair, CALLERS),
+        contender(ROWS_ALONE, with_rows, None, CALLERS),
         contender(OURS, with_ledger, reserve, 1),
         contender(PLAIN, with_connection, plain_batch, 1),
         contender(SINGLE, with_connection, plain, 1),
@@ -115,6 +151,7 @@ def measure(options: Options) -> tuple[Results, str]:
     with database() as made:
         made.execute(FLOOR.read_text())
         seed(made, accounts=1)
+        made.execute(ROWS.read_text())
         told = conditions(made, options, "asyncpg on uvloop, pools of ten, one hot account")
         results = interleave(contenders(made), options, warm_up=0)
         return results, f"{told} {made.mismatches()}."

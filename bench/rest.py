@@ -12,7 +12,7 @@ from bench.harness.measure import Contender, Results, interleave
 from bench.harness.options import Options, parse
 from bench.harness.report import Ratio, heading, measurements, ratios, table
 from bench.harness.seed import seed
-from bench.harness.servers import Server, preauth, reference
+from bench.harness.servers import Server, bare, preauth, reference
 from bench.harness.tools import need
 from bench.harness.tree import Memory, memory_of
 from bench.reference import FLOOR
@@ -21,6 +21,7 @@ HOT = Load()
 WIDE = Load(account="a", accounts=10_000)
 LOADS = {
     "Preauth, hot": ("preauth", HOT),
+    "bare no-op": ("bare", HOT),
     "no-op, the service's models": ("noop", HOT),
     "no-op, msgspec structs": ("noop_structs", HOT),
     "one call a request, hot": ("one_call", HOT),
@@ -35,6 +36,7 @@ LOADS = {
     "Preauth, hot, arrays of 64 from 4 clients": ("preauth", Load(clients=4, batch=64)),
 }  # fmt: skip
 NOOP, ONE = "no-op, the service's models", "one call a request, hot"
+BARE = "bare no-op"
 US, US_WIDE = "Preauth, hot", "Preauth, 10,000 accounts"
 RATIOS = [
     Ratio("hot ÷ read-then-lock", US, "read-then-lock, hot", 12, 20),
@@ -47,6 +49,8 @@ RATIOS = [
     Ratio("three levels ÷ one, hot", "Preauth, three levels, hot", US, 0.6, 0.8),
     Ratio("three levels ÷ one, 10,000 accounts",
           "Preauth, three levels, 10,000 users, 100 teams", US_WIDE),
+    Ratio("bare no-op ÷ read-then-lock, hot", BARE, "read-then-lock, hot"),
+    Ratio("bare no-op ÷ read-then-lock, 10,000 accounts", BARE, "read-then-lock, 10,000 accounts"),
 ]  # fmt: skip
 
 
@@ -60,7 +64,10 @@ def contenders(servers: Mapping[str, Server]) -> list[Contender]:
 def start(made: Database, stack: ExitStack) -> dict[str, Server]:
     """All of them; each idles while another is measured."""
     directory = stack.enter_context(work_dir())
-    servers = {"preauth": stack.enter_context(preauth(made, directory))}
+    servers = {
+        "preauth": stack.enter_context(preauth(made, directory)),
+        "bare": stack.enter_context(bare(made, directory)),
+    }
     for name in ("noop", "noop_structs", "one_call", "read_then_lock"):
         app = reference(f"bench.reference.{name}", made, directory)
         servers[name] = stack.enter_context(app)

@@ -4,7 +4,7 @@ from bench.harness.conditions import conditions
 from bench.harness.database import Database, database
 from bench.harness.measure import Contender, Results, interleave
 from bench.harness.options import Options, parse
-from bench.harness.pgbench import SAME_IDS, Script, batch, run
+from bench.harness.pgbench import SAME_IDS, Script, batch, ids, run
 from bench.harness.report import Ratio, heading, measurements, ratios
 from bench.harness.seed import AMOUNT, AMOUNTS, LIMIT, seed
 from bench.reference import FLOOR, ROWS
@@ -16,6 +16,7 @@ MANY = (
     KEY + "select status, headers, body, root from"
     " preauth_api.reserve_many(replace(:items, '~', :k)::jsonb, null, null);"
 )
+ROWS_MANY = KEY + f"select bench.rows_many(replace(:ids, '~', :k)::text[], 'hot', {AMOUNT});"
 TRANSACTION = (
     KEY
     + f"""begin;
@@ -44,6 +45,8 @@ SCRIPTS = {
     "SELECT FOR UPDATE, five statements, 8 hot": Script(TRANSACTION, 8),
     "a reserve's rows alone, 8 hot": Script(KEY + call("rows"), 8),
     "reserve, 8 hot": Script(KEY + reserve(), 8, values=VALUES),
+    "a reserve's rows alone, by 64, 8 hot": Script(ROWS_MANY, 8, 64, ids(64)),
+    "a reserve's rows alone, by 256, 8 hot": Script(ROWS_MANY, 8, 256, ids(256)),
     "reserve_many by 64, 8 hot": Script(MANY, 8, 64, batch(64)),
     "the same, all denied": Script(MANY, 8, 64, batch(64, amount=LIMIT + 1)),
     "the same, all sent before": Script(MANY, 8, 64, batch(64, SAME_IDS)),
@@ -67,6 +70,10 @@ RATIOS = [
           "the same, all sent before", "reserve_many by 64, 8 hot"),
     Ratio("a reserve's rows alone ÷ floor, 1 client", "a reserve's rows alone, 1 client", ONE),
     Ratio("a reserve's rows alone ÷ floor, 8 hot", "a reserve's rows alone, 8 hot", HOT),
+    Ratio("a reserve's rows alone, by 64 ÷ floor, 8 hot",
+          "a reserve's rows alone, by 64, 8 hot", HOT),
+    Ratio("a reserve's rows alone, by 256 ÷ floor, 8 hot",
+          "a reserve's rows alone, by 256, 8 hot", HOT),
     Ratio("a reserve's rows alone ÷ floor, 32 spread",
           "a reserve's rows alone, 32, 10,000 accounts", WIDE),
     Ratio("reserve ÷ SELECT FOR UPDATE in a function, 8 hot",

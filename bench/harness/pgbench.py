@@ -14,7 +14,7 @@ from bench.harness.seed import AMOUNT, TTL_SECONDS
 from bench.harness.tree import processor_seconds
 from service.postgres.binaries import embedded_bin_dir
 
-__all__ = ["ORDERED_IDS", "SAME_IDS", "Script", "batch", "run"]
+__all__ = ["ORDERED_IDS", "SAME_IDS", "Script", "batch", "ids", "run"]
 
 INDEPENDENT_IDS = "{}~"
 ORDERED_IDS = "~-{}"
@@ -48,6 +48,11 @@ def batch(count: int, ids: str = INDEPENDENT_IDS, amount: int = AMOUNT) -> dict[
         for n in range(count)
     ]
     return {"items": json.dumps(bodies, separators=(",", ":"))}
+
+
+def ids(count: int) -> dict[str, str]:
+    """The ids of such items alone, an array of texts for the variable ``ids``."""
+    return {"ids": "{" + ",".join(INDEPENDENT_IDS.format(n) for n in range(count)) + "}"}
 
 
 def run(script: Script, database: Database, seconds: int) -> Sample:

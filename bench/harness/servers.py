@@ -17,7 +17,7 @@ from bench.harness.database import Database
 from service.admin_key import create_key
 from service.paths import SQL
 
-__all__ = ["Server", "checked", "free_port", "preauth", "reference", "serving"]
+__all__ = ["Server", "bare", "checked", "free_port", "preauth", "reference", "serving"]
 
 ROOT = SQL.parent
 START_SECONDS = 60.0
@@ -88,19 +88,31 @@ def preauth(database: Database, directory: Path, **settings: str) -> Iterator[Se
 
 @contextmanager
 def reference(
-    module: str, database: Database, directory: Path, environment: Mapping[str, str] | None = None
+    module: str,
+    database: Database,
+    directory: Path,
+    environment: Mapping[str, str] | None = None,
+    protocol: str = "auto",
 ) -> Iterator[Server]:
     """An application of ours to compare with, run by uvicorn as the service is."""
     port = free_port()
     command = [
         sys.executable, "-m", "uvicorn", "--factory", f"{module}:create_app", "--port", str(port),
         "--no-access-log", "--no-server-header", "--no-proxy-headers", "--ws", "none",
-        "--log-level", "warning",
+        "--log-level", "warning", "--http", protocol,
     ]  # fmt: skip
     log = directory / f"{module}-{port}.log"
     dsn = {"BENCH_DATABASE_URL": database.dsn}
     with serving(command, port, log, {**dsn, **(environment or {})}) as pid:
         yield checked(Server(port, pid, database.pid), log)
+
+
+@contextmanager
+def bare(database: Database, directory: Path) -> Iterator[Server]:
+    """An application that does nothing, behind the service's own server."""
+    protocol = "service.corked:CorkedProtocol"
+    with reference("bench.reference.bare", database, directory, protocol=protocol) as server:
+        yield server
 
 
 def free_port() -> int:

@@ -13,13 +13,14 @@ from bench.harness.measure import Contender, Results, interleave
 from bench.harness.options import Options, parse
 from bench.harness.report import Ratio, heading, measurements, ratios
 from bench.harness.seed import seed
-from bench.harness.servers import Server, preauth
+from bench.harness.servers import Server, bare, preauth
 from bench.harness.tools import need
 from bench.peers import install
 from bench.peers.servers import REDIS, budget_cap, credit_ledger
 
 LOADS = {"hot": Load(), "10,000 accounts": Load(account="a", accounts=10_000)}
 ALWAYS, DEFAULT = (f"llm-budget-cap on Redis, {durability}" for durability in REDIS)
+BARE = "bare no-op"
 RATIOS = [
     Ratio("hot ÷ llm-budget-cap, fsync always", "Preauth, hot", f"{ALWAYS}, hot", 0.7, 1.0),
     Ratio("hot ÷ llm-budget-cap, Redis's defaults", "Preauth, hot", f"{DEFAULT}, hot"),
@@ -30,12 +31,16 @@ RATIOS = [
           "Preauth, 10,000 accounts", "credit-ledger, 10,000 accounts"),
     Ratio("p99, hot ÷ llm-budget-cap, fsync always", "Preauth, hot", f"{ALWAYS}, hot",
           field="p99_ms", at_most=True),
+    Ratio("bare no-op ÷ llm-budget-cap, fsync always", f"{BARE}, hot", f"{ALWAYS}, hot"),
 ]  # fmt: skip
 
 
 def start(made: Database, directory: Path, stack: ExitStack) -> dict[str, Server]:
     """Preauth and every peer that can be installed."""
-    servers = {"Preauth": stack.enter_context(preauth(made, directory))}
+    servers = {
+        "Preauth": stack.enter_context(preauth(made, directory)),
+        BARE: stack.enter_context(bare(made, directory)),
+    }
     if install.node():
         for name, durability in zip((ALWAYS, DEFAULT), REDIS, strict=True):
             servers[name] = stack.enter_context(budget_cap(durability, directory))
