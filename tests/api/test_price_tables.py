@@ -117,6 +117,8 @@ async def test_a_wrong_price_is_put_right(api: Api) -> None:
     assert done == {**shown, "confirmed": True}
     balance = await api.ok("GET", "/accounts/ann/balance")
     assert balance["windows"][0]["settled"] == 1_000_000
+    (made,) = (await api.ok("GET", "/audit/adjustments?account_id=ann"))["items"]
+    assert (made["actor"], made["reason"]) == ("bootstrap", "slip")
 
 
 async def test_malformed_reratings_name_the_field(api: Api) -> None:

@@ -115,7 +115,7 @@ def test_a_period_that_cannot_be_read_is_refused(window: str, path: str, hint: s
     ("zone", "hint"),
     [
         ("Europe/Amsterdm", "perhaps Europe/Amsterdam"),
-        ("Mars/Olympus", "no IANA time zone"),
+        ("Mars/Olympus", "time zone, such as Europe/Amsterdam"),
         ("europe/amsterdam", "perhaps Europe/Amsterdam"),
         ("localtime", "no IANA time zone"),
     ],
@@ -139,7 +139,22 @@ def test_a_zero_limit_is_refused_unless_it_is_meant() -> None:
 
 def test_a_bound_of_zero_open_holds_is_refused() -> None:
     (fault,) = faults("accounts:\n  a:\n    max_open_holds: 0\n")
-    assert fault.startswith("line 3: accounts.a.max_open_holds: is 0, which denies everything")
+    assert fault == (
+        "line 3: accounts.a.max_open_holds: is 0, which denies everything: for no bound write null,"
+        " to stop the account status: suspended"
+    )
+
+
+def test_a_budget_cannot_have_the_name_of_the_bound_on_open_holds() -> None:
+    assert faults(with_budget(name="max_open_holds")) == [
+        "line 5: plans.p.budgets.max_open_holds.name: is max_open_holds, a field of the account"
+    ]
+
+
+def test_two_budgets_of_an_account_cannot_have_one_name() -> None:
+    budget = "{name: cap, unit: tokens, window: {kind: lifetime}, limit_amount: 5}"
+    text = f"accounts:\n  a:\n    budgets:\n      - {budget}\n      - {budget}\n"
+    assert faults(text) == ["line 5: accounts.a.budgets.cap: there is a budget cap in line 4 too"]
 
 
 def test_a_limit_that_was_left_empty_is_not_taken_for_unlimited() -> None:
