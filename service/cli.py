@@ -28,13 +28,14 @@ class Cli(click.Group):
         """Run a command."""
         import psycopg
 
+        from service.database_url import DatabaseUrlError
         from service.postgres import PostgresError
 
         try:
             return super().invoke(ctx)
         except ValidationError as error:
             raise click.ClickException(_settings_errors(error)) from None
-        except (PostgresError, psycopg.OperationalError) as error:
+        except (DatabaseUrlError, PostgresError, psycopg.OperationalError) as error:
             raise click.ClickException(str(error)) from None
         except (psycopg.errors.InvalidSchemaName, psycopg.errors.UndefinedFunction) as error:
             what = error.diag.message_primary
@@ -69,12 +70,14 @@ def dev() -> None:
 @click.option("--workers", type=click.IntRange(1, 128), help="Processes; PREAUTH_WORKERS.")
 def serve(first: bool, workers: int | None) -> None:
     """Run the service on PREAUTH_DATABASE_URL, once that is at head."""
+    from service.ledger import Ledger
     from service.migrate import upgrade
     from service.serving import run_workers, wait_for_head
 
     settings = Settings()
     if settings.database_url is None:
         raise click.UsageError("PREAUTH_DATABASE_URL is not set (`preauth dev` brings its own)")
+    Ledger.of(settings)  # refuses here, and not in each worker, what it cannot connect to
     if first:
         upgrade(settings.database_url)
     wait_for_head(settings.database_url)

@@ -14,6 +14,7 @@ from service import migrate
 from service.admin_key import local_admin_key
 from service.app import create_app
 from service.examples import load_examples
+from service.ledger import Ledger
 from service.postgres import PostgresError, PostgresServer
 from service.serving import run_here
 from service.settings import Settings
@@ -89,6 +90,7 @@ def _interruptible() -> Iterator[None]:
 @contextmanager
 def _postgres(settings: Settings) -> Iterator[str]:
     if settings.database_url is not None:
+        Ledger.of(settings)  # before anything is written, refuses what it cannot connect to
         say("using the database in PREAUTH_DATABASE_URL")
         yield settings.database_url
         return

@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from service import database_url
+
 __all__ = ["Settings"]
 
 MIN_SECRET_BYTES, MAX_SECRET_BYTES = 24, 64
@@ -25,6 +27,10 @@ def _whole(value: object) -> object:
 def _postgres_url(value: str) -> str:
     if not value.startswith(("postgresql://", "postgres://")):
         raise ValueError("must start with postgresql:// or postgres://")
+    try:
+        database_url.check(value)
+    except database_url.DatabaseUrlError as error:
+        raise ValueError(error.what) from None
     return value
 
 
@@ -51,7 +57,11 @@ class Settings(BaseSettings):
     """The settings of one process. An empty variable counts as unset."""
 
     model_config = SettingsConfigDict(
-        env_prefix="PREAUTH_", env_ignore_empty=True, extra="ignore", frozen=True
+        env_prefix="PREAUTH_",
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        hide_input_in_errors=True,  # it may be a secret, wherever the error is printed
     )
 
     database_url: PostgresUrl | None = Field(default=None, repr=False)

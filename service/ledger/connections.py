@@ -7,7 +7,9 @@ from typing import Any
 
 import asyncpg
 
+from service.ledger.complaints import Complaints
 from service.ledger.errors import LedgerError, StoreUnavailable, classify
+from service.ledger.target import Target
 from service.settings import Settings
 
 __all__ = ["Connections", "session_settings"]
@@ -38,25 +40,29 @@ class Connections:
 
     It connects at first use, so that the service starts without its database, and again
     whenever a connection was lost, so that the service outlives a restart of it.
+
+    Raises:
+        DatabaseUrlError: the URL asks for what cannot be kept.
     """
 
     def __init__(
-        self, dsn: str, *, size: int, timeout: float, session: dict[str, str] | None = None
+        self, url: str, *, size: int, timeout: float, session: dict[str, str] | None = None
     ) -> None:
-        self._dsn = dsn
+        self._target = Target.of(url)
         self._size = size
         self._timeout = timeout
         self._session = session or {}
+        self._complaints = Complaints()
         self._pool: Any = None
 
     async def open(self) -> None:
         """Make the pool, without connecting."""
         self._pool = await asyncpg.create_pool(
-            self._dsn,
+            **self._target.arguments,
             min_size=0,
             max_size=self._size,
             max_inactive_connection_lifetime=0,
-            timeout=self._timeout,
+            timeout=min(self._timeout, self._target.connect_seconds or self._timeout),
             connection_class=_Connection,
             server_settings=self._server_settings(),
         )
@@ -86,6 +92,8 @@ class Connections:
                 raise
             except Exception as error:  # noqa: BLE001  # classified, and never let out
                 failure = classify(error)
+                if failure.rejected:
+                    self._complaints.tell(error)
             in_time = self._clock() < deadline
             again = failure.rolled_back or (failure.lost and resend)
             if attempt == ATTEMPTS or not again or not in_time:
@@ -109,12 +117,14 @@ class Connections:
         return rows
 
     async def _acquire(self, deadline: float) -> Any:
+        patience = asyncio.timeout_at(deadline)
         try:
-            async with asyncio.timeout_at(deadline):
+            async with patience:
                 return await self._pool.acquire()
-        except TimeoutError:
-            raise StoreUnavailable("busy") from None
-        except Exception:  # noqa: BLE001  # refused, starting up, too many clients, no such host
+        except Exception as error:  # noqa: BLE001  # refused, starting up, too many, no such host
+            if patience.expired() and self._pool.get_size() == self._size:
+                raise StoreUnavailable("busy") from None
+            self._complaints.tell(error)
             raise StoreUnavailable("unreachable") from None
 
     def deadline(self) -> float:
@@ -129,6 +139,7 @@ class Connections:
         milliseconds = str(max(1, int(self._timeout * 1000 * _SERVER_SHARE)))
         return {
             "application_name": "preauth",
+            **self._target.session,
             "statement_timeout": milliseconds,
             "idle_in_transaction_session_timeout": milliseconds,
             "timezone": "UTC",

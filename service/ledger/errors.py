@@ -68,6 +68,11 @@ class Failure(NamedTuple):
     lost: bool = False
     """It may or may not have been committed: safe only for a statement that is idempotent."""
 
+    @property
+    def rejected(self) -> bool:
+        """Whether the server will say the same again until somebody sees to it."""
+        return isinstance(self.error, StoreUnavailable) and self.error.cause == "rejected"
+
 
 # InternalClientError: the server's last words came in before the connection's end was noticed.
 _LOST = (asyncpg.InterfaceError, asyncpg.InternalClientError, ConnectionError)

@@ -1,6 +1,7 @@
 """PostgreSQL stopped, hanging, overloaded: 503 within a bounded time, and back without a restart."""
 
 import asyncio
+import json
 import os
 import signal
 import time
@@ -17,6 +18,7 @@ from service.postgres import PostgresServer
 from tests.api.client import ADMIN_KEY, Api, in_process, settings_for
 from tests.support import databases, schemas
 from tests.support.checks import assert_problem
+from tests.support.money import Json
 from tests.support.waits import until
 
 TIMEOUT = 1.0
@@ -76,6 +78,12 @@ async def assert_unavailable(api: Api, request_id: str, at_most: float, **more: 
     assert_problem(response.json(), 503, "store_unavailable")
 
 
+def complaints(capsys: pytest.CaptureFixture[str]) -> list[Json]:
+    """What the log says of the database, line by line."""
+    lines = map(json.loads, capsys.readouterr().out.splitlines())
+    return [line for line in lines if line["event"] == "database_unavailable"]
+
+
 async def works_again(api: Api, request_id: str) -> None:
     async def authorized() -> bool:
         return (await api.reserve(request_id, "a", 1)).status_code == 200
@@ -94,6 +102,31 @@ async def test_stopped_postgres_is_a_503_at_once_and_recovery_needs_no_restart(
     assert (await fragile.get("/healthz")).status_code == 200
     postgres.start()
     await works_again(fragile, "after-stop")
+
+
+async def test_why_there_is_no_connection_is_logged_once_and_not_once_a_call(
+    postgres: PostgresServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dsn = postgres.dsn
+    postgres.stop()
+    async with in_process(settings_for(dsn, log_level="warning")) as api:
+        for number in range(5):
+            await assert_unavailable(api, f"told-{number}", TIMEOUT + SLACK)
+    (why,) = complaints(capsys)
+    assert why["kind"] in {"FileNotFoundError", "ConnectionRefusedError"}
+
+
+async def test_what_a_server_answers_instead_is_logged_with_its_sqlstate(
+    postgres: PostgresServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not postgres.running:
+        postgres.start()
+    nowhere = postgres.dsn_for("nowhere").replace("postgres@", "postgres:s3cret@")
+    async with in_process(settings_for(nowhere, log_level="warning")) as api:
+        await assert_unavailable(api, "r", TIMEOUT + SLACK)
+    (why,) = complaints(capsys)
+    assert (why["kind"], why["sqlstate"]) == ("InvalidCatalogNameError", "3D000")
+    assert "s3cret" not in str(why)
 
 
 async def test_while_the_store_is_down_an_unknown_key_is_a_503_and_no_401(
@@ -163,10 +196,14 @@ async def test_the_service_starts_without_its_database(postgres: PostgresServer)
         await works_again(api, "late")
 
 
-async def test_an_unmigrated_database_is_not_ready(empty_database_url: str) -> None:
-    async with in_process(settings_for(empty_database_url)) as api:
+async def test_an_unmigrated_database_is_not_ready(
+    empty_database_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with in_process(settings_for(empty_database_url, log_level="warning")) as api:
         assert (await api.get("/readyz", key=None)).status_code == 503
         await assert_unavailable(api, "r", 5)
+    (why,) = complaints(capsys)
+    assert why["sqlstate"] == "3F000"
 
 
 @pytest.mark.schema("head")

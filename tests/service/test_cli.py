@@ -146,6 +146,26 @@ def test_the_local_admin_key_is_kept_while_the_database_knows_it(run, empty_data
         assert local_admin_key(connection, tmp_path)[0] != key
 
 
+@pytest.mark.parametrize("command", ["serve", "dev"])
+def test_a_url_that_the_service_cannot_keep_is_refused_at_the_start(run, monkeypatch, command):
+    monkeypatch.setenv("PREAUTH_DATABASE_URL", "postgresql://u:s3cret@h/db?channel_binding=require")
+    result = run(command)
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "Error: PREAUTH_DATABASE_URL: the service cannot keep what its channel_binding asks for:"
+        " leave it out\n"
+    )
+
+
+def test_a_url_that_libpq_cannot_read_is_refused_in_a_line(run, monkeypatch):
+    monkeypatch.setenv("PREAUTH_DATABASE_URL", "postgresql://u:s3cret%zz@h/db")
+    result = run("migrate")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: PREAUTH_DATABASE_URL: ")
+    assert "s3cret" not in result.output
+    assert result.stderr.count("\n") == 1
+
+
 def test_serving_waits_for_the_database_to_be_at_head(empty_database_url, capsys, monkeypatch):
     monkeypatch.setattr(serving.time, "sleep", lambda _: migrate.upgrade(empty_database_url))
 

@@ -81,3 +81,39 @@ def test_a_webhook_without_its_secret_or_a_secret_without_a_webhook_is_refused(m
             alone.setenv(f"PREAUTH_WEBHOOK_{name}", value)
             with pytest.raises(ValidationError, match="go together"):
                 Settings()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://u:s3cret%zz@db/x",
+        "postgresql://u:s3cret@[::1/x",
+        "postgresql://u:s3cret@db/x?colour=s3cret",
+        "postgresql://u:s3cret/s3cret@db/x",
+        "postgresql://u:s3cret@s3cret@db/x",
+        "postgresql://u:s3cret@db:70000/x",
+        "mysql://u:s3cret@db/x",
+    ],
+)
+def test_a_url_that_libpq_cannot_read_is_refused_without_repeating_it(monkeypatch, url):
+    monkeypatch.setenv("PREAUTH_DATABASE_URL", url)
+    with pytest.raises(ValidationError) as refused:
+        Settings()
+    assert refused.value.errors()[0]["loc"] == ("database_url",)
+    assert "s3cret" not in str(refused.value)
+    assert "s3cret" not in refused.value.errors()[0]["msg"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgres://u:p#x@db/x",
+        "postgresql://u:p%23x@[::1]:5433,other/x?connect_timeout=5&channel_binding=prefer",
+        "postgresql:///x?host=/run/postgresql&port=5433",
+        "postgresql://%2Frun%2Fpg@sql/x",
+        "postgresql://",
+    ],
+)
+def test_a_url_that_libpq_can_read_is_accepted(monkeypatch, url):
+    monkeypatch.setenv("PREAUTH_DATABASE_URL", url)
+    assert Settings().database_url == url
