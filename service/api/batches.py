@@ -2,17 +2,20 @@
 
 import asyncio
 import json
-from typing import Any, Final
+from collections.abc import Awaitable
+from typing import Any, Final, TypeVar
 
 from service.api.calls import Errand, count
 from service.api.operation import Operation
 from service.api.problems import Fault, malformed, outcome_of, problem_of
 from service.api.strict import Headers, check, check_content_type, json_array
-from service.ledger import Outcome
+from service.ledger import Item, Outcome
 
 __all__ = ["MOST_ITEMS", "is_batch", "make_many"]
 
 MOST_ITEMS: Final = 512
+
+T = TypeVar("T")
 
 
 def is_batch(operation: Operation, body: bytes) -> bool:
@@ -31,15 +34,27 @@ async def make_many(errand: Errand, headers: Headers, body: bytes) -> Outcome:
     items = json_array(body)
     if not 1 <= len(items) <= MOST_ITEMS:
         raise malformed([Fault("", f"must be an array of 1 to {MOST_ITEMS} items")])
-    outcomes = await asyncio.gather(*(_run_item(errand, item) for item in items))
+    outcomes = await _decided(errand, items)
     for outcome in outcomes:
         count(errand.call, outcome)
     return Outcome(207, {}, b"[" + b",".join(map(_entry, outcomes)) + b"]")
 
 
-async def _run_item(errand: Errand, item: Any) -> Outcome:
+async def _decided(errand: Errand, items: list[Any]) -> list[Outcome]:
+    """Get everything ready before anything is sent, so that nobody overtakes who takes longer."""
+    ready = await asyncio.gather(*(_or_problem(_item(errand, item)) for item in items))
+    answers = errand.send([one for one in ready if isinstance(one, Item)])
+    decided = iter(await asyncio.gather(*map(_or_problem, answers)))
+    return [next(decided) if isinstance(one, Item) else one for one in ready]
+
+
+async def _item(errand: Errand, item: Any) -> Item:
+    return await errand.item(check(errand.model, item), json.dumps(item))
+
+
+async def _or_problem(wanted: Awaitable[T]) -> T | Outcome:
     try:
-        return await errand.run(check(errand.model, item), json.dumps(item))
+        return await wanted
     except Exception as error:  # noqa: BLE001  # its neighbours have their answers all the same
         return outcome_of(problem_of(error))
 

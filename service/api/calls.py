@@ -1,6 +1,8 @@
 """The way of a section-2 call: shape, ledger, answer. The same for all of them."""
 
+import asyncio
 import json
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from litestar import Request, Response
@@ -12,7 +14,7 @@ from service.api.operation import Operation
 from service.api.problems import CODES, Fault, malformed
 from service.api.provider_usage import with_usage
 from service.api.strict import Headers, decode
-from service.ledger import Call, KeyRecord, Ledger, Outcome
+from service.ledger import Call, Item, KeyRecord, Ledger, Outcome
 
 __all__ = [
     "REASONS",
@@ -60,13 +62,22 @@ class Errand(NamedTuple):
             Problem: 422 when its ``provider_usage`` is not understood.
             LedgerError: the ledger gave no answer.
         """
-        return await self.ledger.call(
-            self.call,
-            await with_usage(self.ledger, self.caller, checked, text),
-            self.caller.key_id,
-            self.caller.account_id,
-            account_id=getattr(checked, "account_id", None),
-        )
+        (answer,) = self.send([await self.item(checked, text)])
+        return await answer
+
+    async def item(self, checked: BaseModel, text: str) -> Item:
+        """All that comes before the call is made, which may take a look into the ledger.
+
+        Raises:
+            Problem: 422 when its ``provider_usage`` is not understood.
+            LedgerError: the ledger gave no answer.
+        """
+        text = await with_usage(self.ledger, self.caller, checked, text)
+        return Item(text, getattr(checked, "account_id", None))
+
+    def send(self, items: Sequence[Item]) -> list[asyncio.Future[Outcome]]:
+        """Make the calls, decided in their order; their answers to come."""
+        return self.ledger.send(self.call, items, self.caller.key_id, self.caller.account_id)
 
 
 async def make_one(errand: Errand, headers: Headers, body: bytes) -> Outcome:

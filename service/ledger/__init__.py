@@ -18,7 +18,7 @@ from service.ledger.errors import (
 )
 from service.ledger.ledger import CALLS, Call, Ledger
 from service.ledger.outcome import Outcome
-from service.ledger.records import Alert, KeyRecord
+from service.ledger.records import Alert, Item, KeyRecord
 
 __all__ = [
     "CALLS",
@@ -26,6 +26,7 @@ __all__ = [
     "BatchRefused",
     "Call",
     "InvariantBroken",
+    "Item",
     "KeyRecord",
     "Ledger",
     "LedgerError",

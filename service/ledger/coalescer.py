@@ -63,8 +63,16 @@ class Coalescer:
         Raises:
             LedgerError: as the ledger says. A caller that is cancelled cancels nobody else.
         """
-        self._lanes[hash(shard) % len(self._lanes)].board(passenger)
-        return await passenger.answer
+        return await self.send([passenger], shard)[0]
+
+    def send(
+        self, passengers: Sequence[Passenger], shard: str | None
+    ) -> list[asyncio.Future[Outcome]]:
+        """Send calls along on one lane, which decides them in this order; their answers to come."""
+        lane = self._lanes[hash(shard) % len(self._lanes)]
+        for passenger in passengers:
+            lane.board(passenger)
+        return [passenger.answer for passenger in passengers]
 
     async def drain(self) -> None:
         """Wait until every call that was sent has its answer."""

@@ -1,5 +1,6 @@
 """The ledger's functions, by name. A call here is one function call, one transaction."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from time import perf_counter
@@ -9,7 +10,7 @@ from service import metrics
 from service.ledger.coalescer import Coalescer, Passenger
 from service.ledger.connections import Connections, session_settings
 from service.ledger.outcome import Outcome
-from service.ledger.records import Alert, KeyRecord
+from service.ledger.records import Alert, Item, KeyRecord
 from service.settings import Settings
 
 __all__ = ["CALLS", "Call", "Ledger"]
@@ -78,15 +79,28 @@ class Ledger:
         ``account_id``: whose call it is, if known: calls of one tree of accounts share a lane,
         so that batches don't wait for each other's rows.
         """
-        passenger = Passenger(
-            name,
-            item,
-            actor=actor,
-            within=within,
-            account_id=account_id,
-            deadline=self._connections.deadline(),
-        )
-        return await self._coalescer.call(passenger, self._roots.get(account_id, account_id))
+        return await self.send(name, [Item(item, account_id)], actor, within)[0]
+
+    def send(
+        self,
+        name: Call,
+        items: Sequence[Item],
+        actor: str | None = None,
+        within: str | None = None,
+    ) -> list[asyncio.Future[Outcome]]:
+        """Make calls of one name as `call` does, decided in this order; their answers to come.
+
+        Only one lane keeps an order: that of the first one's account.
+        """
+        deadline = self._connections.deadline()
+        passengers = [
+            Passenger(
+                name, text, actor=actor, within=within, account_id=account_id, deadline=deadline
+            )
+            for text, account_id in items
+        ]
+        first = items[0].account_id if items else None
+        return self._coalescer.send(passengers, self._roots.get(first, first))
 
     async def call_many(
         self,

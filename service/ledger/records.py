@@ -1,9 +1,16 @@
-"""What the ledger hands out beside answers."""
+"""What the ledger takes and hands out beside answers."""
 
 from datetime import datetime
 from typing import NamedTuple
 
-__all__ = ["Alert", "KeyRecord"]
+__all__ = ["Alert", "Item", "KeyRecord"]
+
+
+class Item(NamedTuple):
+    """One call to make: the JSON text of its body, and whose it is, if known."""
+
+    text: str
+    account_id: str | None
 
 
 class KeyRecord(NamedTuple):

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.api.client import Api
+from tests.api.client import Api, in_process, settings_for
 from tests.support.checks import assert_problem
+from tests.support.prices import rates
 
 
 def item(number: int, amount: Any = 100, **more: Any) -> dict[str, Any]:
@@ -86,3 +87,48 @@ async def test_a_key_that_comes_twice_in_an_item_fails_that_item_alone(api: Api)
     entries = (await api.post("/reserve", b"[" + good + b"," + twice + b"]")).json()
     assert [entry["status"] for entry in entries] == [200, 400]
     assert entries[1]["body"]["errors"] == [{"path": "account_id", "message": "appears twice"}]
+
+
+async def test_an_item_that_needs_a_reading_is_not_overtaken_by_those_that_need_none(
+    api: Api,
+) -> None:
+    """What a settlement's object says of the variant is compared with the reservation's."""
+    await api.grant("a", 10**9, unit="usd_nano")
+    table = rates(input_tokens="1", output_tokens="1")
+    await api.ok("POST", "/price-tables", {"model": "acme/m", "rates": table})
+    bound = {
+        "account_id": "a",
+        "model": "acme/m",
+        "max_usage": {"input_tokens": 9, "output_tokens": 9},
+    }
+    await api.post("/reserve", [{"request_id": f"r{n}", **bound} for n in range(5)])
+    usage = {"input_tokens": 1, "output_tokens": 1, "service_tier": "standard"}
+    first = {"provider_usage": {"api": "anthropic_messages", "usage": usage}}
+    second = {"usage": {"input_tokens": 2, "output_tokens": 2}}
+    pairs = [{"request_id": f"r{n}", **what} for n in range(5) for what in (first, second)]
+    entries = (await api.post("/settle", pairs)).json()
+    assert [entry["status"] for entry in entries] == [200, 409] * 5
+
+
+async def test_several_lanes_keep_the_order_of_an_array(database_url: str) -> None:
+    """Accounts of which nobody has heard yet: that they share a root shows in their answers."""
+    async with in_process(settings_for(database_url, lanes=8, pool_size=8)) as api:
+        for tree in range(6):
+            await api.grant(f"org{tree}", 100)
+            members = [f"org{tree}-{n}" for n in range(8)]
+            for member in members:
+                await api.ok("PUT", f"/accounts/{member}", {"parent_id": f"org{tree}"})
+            wanted = [item(n, 90) | {"account_id": m} for n, m in enumerate(members)]
+            entries = (await api.post("/reserve", [*wanted])).json()
+            assert [entry["status"] for entry in entries] == [200] + [402] * 7
+
+
+async def test_a_bad_item_between_good_ones_leaves_their_order_alone(api: Api) -> None:
+    await api.grant("a", 100)
+    entries = (await api.post("/reserve", [item(1, "7"), item(2, 90), 5, item(3, 90)])).json()
+    assert [entry["status"] for entry in entries] == [400, 200, 400, 402]
+
+
+async def test_an_array_of_bad_items_only_is_answered_item_by_item(api: Api) -> None:
+    entries = (await api.post("/reserve", [5, 6])).json()
+    assert [entry["status"] for entry in entries] == [400, 400]

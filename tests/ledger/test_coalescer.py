@@ -170,6 +170,14 @@ async def test_calls_of_one_root_share_a_lane_and_two_roots_need_not(store):
     await asyncio.gather(*tasks)
 
 
+async def test_calls_that_are_sent_together_go_on_one_lane_in_their_order(store):
+    lanes = Coalescer(store.fly, lanes=8)
+    items = [str(n) for n in range(40)]
+    answers = lanes.send([passenger(i) for i in items], "root")
+    assert [o.body.decode() for o in await asyncio.gather(*answers)] == items
+    assert list(chain.from_iterable(store.batches)) == items
+
+
 async def test_a_passenger_carries_all_that_its_caller_said():
     p = Passenger("reserve", "{}", actor="key_1", within="org", account_id="ann", deadline=7.0)
     said = ("reserve", "{}", "key_1", "org", "ann", 7.0)
