@@ -1,7 +1,7 @@
 """Reserve and settle without HTTP: the service's coalescer against SELECT-then-UPDATE."""
 
+import asyncio
 import json
-import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -24,6 +24,7 @@ from service.ledger.outcome import Outcome
 from service.settings import Settings
 
 CALLERS = 64
+PATIENCE_SECONDS = 60.0
 ACTUAL = AMOUNT // 2
 BATCH = "select status, headers, body, root from preauth_api.reserve_many($1, $2, $3)"
 ONE = (
@@ -89,7 +90,8 @@ class RowsAlone:
 
 
 def _passenger(name: str, request_id: str) -> Passenger:
-    return Passenger(name, request_id, actor=None, within=None, account_id=None, deadline=math.inf)
+    deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+    return Passenger(name, request_id, actor=None, within=None, account_id=None, deadline=deadline)
 
 
 async def plain_batch(connection: Any, request_id: str) -> None:

@@ -21,7 +21,17 @@ MOST_AT_ONCE = 512
 class Passenger:
     """One call on its way."""
 
-    __slots__ = ("account_id", "actor", "answer", "deadline", "item", "name", "within")
+    __slots__ = (
+        "_patience",
+        "account_id",
+        "actor",
+        "answer",
+        "deadline",
+        "departed",
+        "item",
+        "name",
+        "within",
+    )
 
     def __init__(
         self,
@@ -39,12 +49,32 @@ class Passenger:
         self.within = within
         self.account_id = account_id
         self.deadline = deadline
+        self.departed = False
         self.answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._patience: asyncio.TimerHandle | None = None
+
+    def wait(self) -> None:
+        """Have an answer by the deadline, whatever becomes of those who travel along."""
+        self._patience = asyncio.get_running_loop().call_at(self.deadline, self._give_up)
+
+    def arrive(self, outcome: Outcome) -> None:
+        """Answer the call, unless its caller has gone away or given up."""
+        if not self.answer.done():
+            self.answer.set_result(outcome)
+        self._stop_waiting()
 
     def refuse(self, error: Exception) -> None:
-        """Fail the call, unless its caller has gone away."""
+        """Fail the call, unless its caller has gone away or given up."""
         if not self.answer.done():
             self.answer.set_exception(error)
+        self._stop_waiting()
+
+    def _give_up(self) -> None:
+        self.refuse(StoreUnavailable("timeout" if self.departed else "busy"))
+
+    def _stop_waiting(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
 
 
 Fly = Callable[[str, Sequence[Passenger], float], Awaitable[list[Outcome]]]
@@ -89,6 +119,7 @@ class _Lane:
         self._task: asyncio.Task[None] | None = None
 
     def board(self, passenger: Passenger) -> None:
+        passenger.wait()
         self._waiting.setdefault(passenger.name, deque()).append(passenger)
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run())
@@ -125,8 +156,11 @@ class _Lane:
         return []
 
     async def _carry(self, batch: list[Passenger]) -> None:
+        """By the latest deadline: who has less time gives up alone, and cuts no neighbour's."""
+        for passenger in batch:
+            passenger.departed = True
         try:
-            outcomes = await self._fly(batch[0].name, batch, min(p.deadline for p in batch))
+            outcomes = await self._fly(batch[0].name, batch, max(p.deadline for p in batch))
         except LedgerFault as fault:
             await self._carry_one_by_one(batch, fault)
         except Exception as error:  # noqa: BLE001  # it is each caller's, the lane goes on
@@ -134,16 +168,17 @@ class _Lane:
                 passenger.refuse(error)
         else:
             for passenger, outcome in zip(batch, outcomes, strict=True):
-                if not passenger.answer.done():
-                    passenger.answer.set_result(outcome)
+                passenger.arrive(outcome)
 
     async def _carry_one_by_one(self, batch: list[Passenger], fault: LedgerFault) -> None:
         """One item may be at fault: its neighbours must not suffer. Nothing was written."""
         if len(batch) == 1:
             batch[0].refuse(fault)
             return
+        clock = asyncio.get_running_loop().time
         for passenger in batch:
-            await self._carry([passenger])
+            if _is_in_time(passenger, clock()):
+                await self._carry([passenger])
 
 
 def _is_in_time(passenger: Passenger, now: float) -> bool:
