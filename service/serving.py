@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +23,8 @@ __all__ = ["run_here", "run_workers", "wait_for_head"]
 WAIT_SECONDS = 1.0
 SAY_EVERY = 10
 APPLICATION = "service.worker:create_worker_app"
+STARTUP_FAILURE = 3
+"""The exit status with which uvicorn says that it did not start."""
 METRICS_DIR = "PROMETHEUS_MULTIPROC_DIR"
 
 
@@ -41,13 +44,28 @@ class _Announcing(uvicorn.Server):
 def run_here(app: Litestar, settings: Settings, announce: Callable[[], None]) -> None:
     """Serve in this process until SIGINT or SIGTERM."""
     config = uvicorn.Config(app, **_options(settings))
-    _Announcing(config, announce).run()
+    _Announcing(config, announce).run(_sockets(config))
 
 
 def run_workers(settings: Settings, workers: int) -> None:
     """Serve in so many processes, each with an application of its own."""
     with _shared_metrics(workers):
-        uvicorn.run(APPLICATION, factory=True, workers=workers, **_options(settings))
+        if workers > 1:
+            uvicorn.run(APPLICATION, factory=True, workers=workers, **_options(settings))
+        else:
+            _run_one(uvicorn.Config(APPLICATION, factory=True, workers=1, **_options(settings)))
+
+
+def _run_one(config: uvicorn.Config) -> None:
+    server = uvicorn.Server(config)
+    server.run(_sockets(config))
+    if not server.started:
+        sys.exit(STARTUP_FAILURE)
+
+
+def _sockets(config: uvicorn.Config) -> list[socket.socket] | None:
+    """Let ``::`` take IPv4 too in one process: uvicorn does so for several only."""
+    return [config.bind_socket()] if ":" in config.host else None
 
 
 @contextmanager

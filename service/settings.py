@@ -1,6 +1,7 @@
 """Everything that can be set, each as an environment variable ``PREAUTH_<NAME>``."""
 
 from base64 import b64decode
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
@@ -138,5 +139,16 @@ class Settings(BaseSettings):
     @property
     def base_url(self) -> str:
         """Where a client on this machine reaches the service."""
-        host = "127.0.0.1" if self.host in {"0.0.0.0", "::"} else self.host  # noqa: S104
+        host = _reachable(self.host)
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+
+
+def _reachable(host: str) -> str:
+    """Of an address that stands for all of them, the loopback's."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if not address.is_unspecified:
+        return host.replace("%", "%25")  # before a zone, as URLs want it
+    return "::1" if address.version == 6 else "127.0.0.1"  # noqa: PLR2004

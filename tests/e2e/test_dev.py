@@ -1,6 +1,10 @@
 """``preauth dev`` in a fresh directory: contract sections 7 and 8 as a newcomer meets them."""
 
+import json
+import shutil
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import psycopg
@@ -87,6 +91,19 @@ def test_the_example_of_the_contract_reproduces_to_the_digit(daemon):
         figures = {"settled": 410000000, "reserved": 0, "available": 90000000}
         assert {name: settled["lines"][0][name] for name in figures} == figures
         assert balance(client) == figures
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="this machine has no curl")
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "::"])
+def test_the_curl_line_works_as_it_stands(host):
+    with Daemon.scratch() as directory:
+        daemon = Daemon(Path(directory), PREAUTH_HOST=host).start()
+        try:
+            (line,) = [li for li in daemon.log.read_text().splitlines() if li.startswith("curl ")]
+            said = subprocess.run(["bash", "-c", line], capture_output=True, check=True, text=True)
+            assert json.loads(said.stdout)["decision"] == "authorized"
+        finally:
+            daemon.end()
 
 
 def test_a_second_start_finds_what_the_first_one_kept_and_sigterm_leaves_nothing_running(daemon):

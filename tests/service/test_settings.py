@@ -55,7 +55,7 @@ def test_a_bad_value_is_refused_by_name(monkeypatch, name, value):
 def test_values_come_from_the_environment_and_an_empty_one_is_unset(monkeypatch):
     monkeypatch.setenv("PREAUTH_DENIAL_STATUS", "402")
     monkeypatch.setenv("PREAUTH_DATABASE_URL", "")
-    monkeypatch.setenv("PREAUTH_HOST", "::")
+    monkeypatch.setenv("PREAUTH_HOST", "")
     monkeypatch.setenv("PREAUTH_DEFAULT_PLAN", "free")
 
     settings = Settings()
@@ -117,3 +117,19 @@ def test_a_url_that_libpq_cannot_read_is_refused_without_repeating_it(monkeypatc
 def test_a_url_that_libpq_can_read_is_accepted(monkeypatch, url):
     monkeypatch.setenv("PREAUTH_DATABASE_URL", url)
     assert Settings().database_url == url
+
+
+@pytest.mark.parametrize(
+    ("host", "announced"),
+    [
+        ("0.0.0.0", "http://127.0.0.1:8080"),
+        ("::", "http://[::1]:8080"),
+        ("0:0:0:0:0:0:0:0", "http://[::1]:8080"),
+        ("fd00::7", "http://[fd00::7]:8080"),
+        ("fe80::7%eth0", "http://[fe80::7%25eth0]:8080"),
+        ("192.0.2.7", "http://192.0.2.7:8080"),
+        ("localhost", "http://localhost:8080"),
+    ],
+)
+def test_what_is_announced_is_an_address_that_a_client_can_ask(host, announced):
+    assert Settings(host=host).base_url == announced
