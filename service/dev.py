@@ -4,6 +4,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from shlex import quote
 from types import FrameType
 from typing import NoReturn
 
@@ -67,7 +68,7 @@ def _admin_key(settings: Settings, connection: psycopg.Connection[tuple[object, 
 def _announce(url: str, key: str) -> None:
     say(f"listening on {url} (documentation: {url}/docs). Ctrl-C stops it. Try:\n")
     click.echo(
-        f"curl -sS {url}/reserve -H 'Authorization: Bearer {key}' "
+        f"curl -sS {url}/reserve -H {quote(f'Authorization: Bearer {key}')} "
         f"-H 'Content-Type: application/json' -d {EXAMPLE}\n"
     )
 

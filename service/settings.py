@@ -1,5 +1,6 @@
 """Everything that can be set, each as an environment variable ``PREAUTH_<NAME>``."""
 
+import re
 from base64 import b64decode
 from ipaddress import ip_address
 from pathlib import Path
@@ -11,10 +12,20 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from service import database_url
 
-__all__ = ["Settings"]
+__all__ = ["MAX_TOKEN_BYTES", "Settings"]
 
 MIN_SECRET_BYTES, MAX_SECRET_BYTES = 24, 64
 """Of a webhook's secret, as Standard Webhooks want it."""
+
+TOKEN = re.compile(
+    r"[^\x00-\x20\x7f\ud800-\udfff]"
+    r"([^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*[^\x00-\x20\x7f\ud800-\udfff])?"
+)
+"""What comes out of an Authorization header as it was put in: HTTP trims blanks at the ends and
+takes no control characters; surrogates stand for bytes that are no UTF-8."""
+
+MAX_TOKEN_BYTES = 512
+"""The longest key that is looked at."""
 
 IDENTIFIER = r"^[A-Za-z0-9_.:@/-]{1,128}$"
 """What a plan or an account may be called (contract, section 2)."""
@@ -32,6 +43,16 @@ def _postgres_url(value: str) -> str:
         database_url.check(value)
     except database_url.DatabaseUrlError as error:
         raise ValueError(error.what) from None
+    return value
+
+
+def _bearer_token(value: str) -> str:
+    """Refuse what no client can send: as it is read, such a key would never match."""
+    if not TOKEN.fullmatch(value) or len(value.encode()) > MAX_TOKEN_BYTES:
+        raise ValueError(
+            "must be what can follow Bearer in a header: no blank at an end, no control character,"
+            f" at most {MAX_TOKEN_BYTES} bytes in UTF-8"
+        )
     return value
 
 
@@ -77,7 +98,9 @@ class Settings(BaseSettings):
     port: int = Field(default=8080, ge=1, le=65535)
     """The TCP port to listen on."""
 
-    admin_key: str | None = Field(default=None, min_length=16, max_length=256, repr=False)
+    admin_key: Annotated[str, AfterValidator(_bearer_token)] | None = Field(
+        default=None, min_length=16, max_length=256, repr=False
+    )
     """Bootstraps an admin key: only its SHA-256 is stored."""
 
     denial_status: Annotated[Literal[402, 429], BeforeValidator(_whole)] = 429

@@ -13,6 +13,7 @@ from service import metrics
 from service.api.operation import Operation
 from service.api.problems import Problem
 from service.ledger import KeyRecord, Ledger
+from service.settings import MAX_TOKEN_BYTES
 
 __all__ = ["BOOTSTRAP", "KeyRing", "authorise", "caller_of", "digest", "new_secret"]
 
@@ -20,7 +21,6 @@ BOOTSTRAP: Final = KeyRecord("bootstrap", "admin", None)
 """Who PREAUTH_ADMIN_KEY is."""
 
 MOST_CACHED = 10_000
-_LONGEST_KEY = 512
 
 
 def new_secret() -> str:
@@ -109,7 +109,7 @@ def _secret(headers: Any) -> bytes:
         raise _unauthenticated("Send one Authorization header: Bearer and an API key.")
     scheme, _, secret = given[0].partition(b" ")
     secret = secret.strip()
-    if scheme.lower() != b"bearer" or not 0 < len(secret) <= _LONGEST_KEY:
+    if scheme.lower() != b"bearer" or not 0 < len(secret) <= MAX_TOKEN_BYTES:
         raise _unauthenticated("The Authorization header must be Bearer and an API key.")
     return bytes(secret)
 

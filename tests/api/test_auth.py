@@ -3,7 +3,7 @@
 import pytest
 
 from service.api.auth import digest
-from tests.api.client import ADMIN_KEY, Api, in_process, settings_for
+from tests.api.client import ADMIN_KEY, Api, in_process, over_sockets, settings_for
 from tests.support.checks import assert_problem
 from tests.support.ledger import Ledger
 
@@ -219,3 +219,12 @@ async def test_only_spend_keys_are_bound(api: Api, role: str) -> None:
     assert response.json()["errors"] == [
         {"path": "account_id", "message": "is for the role spend only"}
     ]
+
+
+@pytest.mark.parametrize(
+    "key", ["~!@#$%^&*()_+'\"\\,;=", "with blanks\tinside it", "schlüssel-für-alle-€", "k" * 256]
+)
+async def test_every_admin_key_that_may_be_set_opens_the_door(database_url: str, key: str) -> None:
+    async with over_sockets(settings_for(database_url, admin_key=key)) as (api, _):
+        headers = {"Authorization": b"Bearer " + key.encode()}
+        assert (await api.get("/keys", key=None, headers=headers)).status_code == 200

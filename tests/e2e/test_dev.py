@@ -94,10 +94,14 @@ def test_the_example_of_the_contract_reproduces_to_the_digit(daemon):
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="this machine has no curl")
-@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "::"])
-def test_the_curl_line_works_as_it_stands(host):
+@pytest.mark.parametrize(
+    ("host", "key"),
+    [("127.0.0.1", "it's the admin's key"), ("0.0.0.0", Daemon.key), ("::", Daemon.key)],
+)
+def test_the_curl_line_works_as_it_stands(host, key):
     with Daemon.scratch() as directory:
-        daemon = Daemon(Path(directory), PREAUTH_HOST=host).start()
+        settings = {"PREAUTH_HOST": host, "PREAUTH_ADMIN_KEY": key}
+        daemon = Daemon(Path(directory), **settings).start()
         try:
             (line,) = [li for li in daemon.log.read_text().splitlines() if li.startswith("curl ")]
             said = subprocess.run(["bash", "-c", line], capture_output=True, check=True, text=True)

@@ -133,3 +133,24 @@ def test_a_url_that_libpq_can_read_is_accepted(monkeypatch, url):
 )
 def test_what_is_announced_is_an_address_that_a_client_can_ask(host, announced):
     assert Settings(host=host).base_url == announced
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "adminadminadmin1 ",
+        " adminadminadmin1",
+        "adminadminadmin1\t",
+        "adminadminadmin1\n",
+        "adminadmin\nadmin1",
+        "adminadmin\x7fadmin1",
+        "adminadmin\x1badmin1",
+        "adminadminadmin1\udcff",
+        "\N{OLD ITALIC LETTER A}" * 200,
+    ],
+)
+def test_an_admin_key_that_could_never_match_is_refused_by_name(key):
+    with pytest.raises(ValidationError, match="can follow Bearer") as refused:
+        Settings(admin_key=key)
+    assert refused.value.errors()[0]["loc"] == ("admin_key",)
+    assert "adminadmin" not in str(refused.value)
