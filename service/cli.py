@@ -29,13 +29,20 @@ class Cli(click.Group):
         import psycopg
 
         from service.database_url import DatabaseUrlError
+        from service.metrics_directory import MetricsDirectoryError
         from service.postgres import PostgresError
 
+        refusals = (
+            DatabaseUrlError,
+            MetricsDirectoryError,
+            PostgresError,
+            psycopg.OperationalError,
+        )
         try:
             return super().invoke(ctx)
         except ValidationError as error:
             raise click.ClickException(_settings_errors(error)) from None
-        except (DatabaseUrlError, PostgresError, psycopg.OperationalError) as error:
+        except refusals as error:
             raise click.ClickException(str(error)) from None
         except (psycopg.errors.InvalidSchemaName, psycopg.errors.UndefinedFunction) as error:
             what = error.diag.message_primary

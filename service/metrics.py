@@ -3,14 +3,18 @@
 import os
 from typing import Final
 
-from prometheus_client import (
+from service import metrics_directory
+
+metrics_directory.settle()  # prometheus_client looks while it is imported
+
+from prometheus_client import (  # noqa: E402
     CONTENT_TYPE_LATEST,
     CollectorRegistry,
     Counter,
     Histogram,
     generate_latest,
 )
-from prometheus_client import multiprocess as _multiprocess
+from prometheus_client import multiprocess as _multiprocess  # noqa: E402
 
 __all__ = [
     "ALERTS",
@@ -22,6 +26,7 @@ __all__ = [
     "STORE_SECONDS",
     "STORE_UNAVAILABLE",
     "SUCCESSES",
+    "Histogram",
     "exposition",
 ]
 
@@ -83,7 +88,7 @@ STORE_SECONDS: Final = {call: _STORE.labels(call) for call in _CALLS}
 
 def exposition() -> bytes:
     """Render the metrics, of all workers where PROMETHEUS_MULTIPROC_DIR is set."""
-    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+    if metrics_directory.VARIABLE not in os.environ:
         return generate_latest(REGISTRY)
     together = CollectorRegistry()
     _multiprocess.MultiProcessCollector(together)  # type: ignore[no-untyped-call]

@@ -16,6 +16,7 @@ from litestar import Litestar
 
 from service import migrate
 from service.corked import CorkedProtocol
+from service.metrics_directory import VARIABLE
 from service.settings import Settings
 
 __all__ = ["run_here", "run_workers", "wait_for_head"]
@@ -25,7 +26,6 @@ SAY_EVERY = 10
 APPLICATION = "service.worker:create_worker_app"
 STARTUP_FAILURE = 3
 """The exit status with which uvicorn says that it did not start."""
-METRICS_DIR = "PROMETHEUS_MULTIPROC_DIR"
 
 
 class _Announcing(uvicorn.Server):
@@ -71,11 +71,11 @@ def _sockets(config: uvicorn.Config) -> list[socket.socket] | None:
 @contextmanager
 def _shared_metrics(workers: int) -> Iterator[None]:
     """Let whichever process answers ``GET /metrics`` count for all of them."""
-    if workers == 1 or METRICS_DIR in os.environ:
+    if workers == 1 or os.environ.get(VARIABLE):
         yield
         return
     with tempfile.TemporaryDirectory(prefix="preauth-metrics-") as directory:
-        os.environ[METRICS_DIR] = directory
+        os.environ[VARIABLE] = directory
         yield
 
 

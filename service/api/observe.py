@@ -9,7 +9,6 @@ from time import perf_counter
 from typing import Any, Final
 
 from litestar import Litestar
-from prometheus_client import Histogram
 
 from service import metrics
 from service.api.call_route import CallRoute
@@ -90,7 +89,7 @@ class _Seen:
 
 
 @cache
-def _histogram(route: str, method: str, status: int) -> Histogram:
+def _histogram(route: str, method: str, status: int) -> metrics.Histogram:
     """The child of `metrics.REQUEST_SECONDS`: finding it anew costs more than observing."""
     return metrics.REQUEST_SECONDS.labels(route, method, status)
 

@@ -36,3 +36,11 @@ def test_every_address_means_the_same_with_one_worker_and_with_several(serve, wo
     announced = Settings(host="::", port=served.port).base_url
     for url in (announced, served.url):
         assert httpx.get(f"{url}/healthz").status_code == 200
+
+
+@pytest.mark.e2e
+def test_workers_count_together_where_the_directory_of_the_metrics_is_empty(serve):
+    served = serve(2, PROMETHEUS_MULTIPROC_DIR="")
+    for _ in range(3):
+        found = httpx.get(f"{served.url}/metrics").text
+        assert "preauth_request_seconds_count" in found
