@@ -156,7 +156,9 @@ def restore(file: Path) -> None:
 
 
 @main.command()
-@click.option("--archive", "directory", required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--archive", "directory", required=True, type=click.Path(file_okay=False, path_type=Path)
+)
 @click.option("--months", type=click.IntRange(1, 1200), help="Move out what is older.")
 @click.option("--check", is_flag=True, help="Compare the files with what was moved out.")
 def retention(directory: Path, months: int | None, check: bool) -> None:

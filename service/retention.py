@@ -6,21 +6,19 @@ ledger lets go of it; after a crash in between it comes again, and reading count
 """
 
 import gzip
-import hashlib
-import json
 import os
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
+import click
+
+from service.archives import SUFFIX, read
 from service.store import Connection
 
-__all__ = ["archive", "check", "read", "subtract_months"]
+__all__ = ["archive", "check", "subtract_months"]
 
 BATCH = 1000
-SUFFIX = ".jsonl.gz"
 
 _TAKE = "select document, cursor from preauth_api.archive(%s, %s, %s)"
 _FIGURES = "select window_id, settled_amount, line_count from preauth_api.archive_figures()"
@@ -33,20 +31,27 @@ def subtract_months(instant: datetime, months: int) -> datetime:
 
 
 def archive(connection: Connection, directory: Path, before: datetime) -> int:
-    """Move what is from before an instant into new files; how many reservations that were."""
-    directory.mkdir(parents=True, exist_ok=True)
+    """Move what is from before an instant into new files; how many reservations that were.
+
+    Raises:
+        click.ClickException: a file could not be written; what it was to hold is in the ledger.
+    """
     moved, cursor = 0, None
     while True:
         with connection.transaction():
             rows = connection.execute(_TAKE, [before, BATCH, cursor]).fetchall()
             if not rows:
                 return moved
-            _keep(directory, [str(row[0]) for row in rows])
+            try:
+                _keep(directory, [str(row[0]) for row in rows])
+            except OSError as error:
+                raise click.ClickException(f"{directory}: {error.strerror}") from None
         moved, cursor = moved + len(rows), rows[-1][1]
 
 
 def _keep(directory: Path, documents: list[str]) -> None:
     """Write a file of its own: whole and on the disk when this returns, or not there."""
+    directory.mkdir(parents=True, exist_ok=True)
     path = directory / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}{SUFFIX}"
     draft = path.with_suffix(".draft")
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -62,27 +67,18 @@ def _keep(directory: Path, documents: list[str]) -> None:
         os.close(folder)
 
 
-def read(directory: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every archived reservation once: its line as it was written, and what it says."""
-    seen: set[bytes] = set()
-    for path in sorted(directory.glob(f"*{SUFFIX}")):
-        with gzip.open(path, "rt", encoding="utf-8") as lines:
-            for line in lines:
-                text = line.rstrip("\n")
-                digest = hashlib.sha256(text.encode()).digest()
-                if digest not in seen:
-                    seen.add(digest)
-                    yield text, json.loads(text)
-
-
 def check(connection: Connection, directory: Path) -> list[str]:
-    """What the ledger says must be in the archive and is not; empty when all is there."""
+    """Which files are damaged, and what the ledger says must be in the archive and is not.
+
+    Empty when all is there.
+    """
+    damaged: list[str] = []
     settled, lines = Counter[int](), Counter[int]()
-    for _, document in read(directory):
+    for _, document in read(directory, connection, lambda error: damaged.append(str(error))):
         for line in document["lines"]:
             settled[line["window_id"]] += line["settled_amount"] or 0
             lines[line["window_id"]] += 1
-    return [
+    return damaged + [
         f"window {window}: {lines[window]} lines and {settled[window]} settled in the archive, "
         f"{count} and {amount} moved out"
         for window, amount, count in connection.execute(_FIGURES)

@@ -1,25 +1,17 @@
 """The service needs no more than membership in preauth_service."""
 
-import contextlib
-
 import psycopg
 import pytest
 
 from service import serving
 from tests.api.client import in_process, settings_for
+from tests.support.logins import SERVICE_LOGIN, login
 
 
 @pytest.fixture
 def service_url(database_url):
     """The ledger as a login that may only make calls."""
-    name = "preauth_service_login"
-    with psycopg.connect(database_url, autocommit=True) as connection:
-        known = connection.execute("select from pg_roles where rolname = %s", [name]).fetchone()
-        if known is None:
-            # another worker of this run may make it at the same moment
-            with contextlib.suppress(psycopg.errors.UniqueViolation):
-                connection.execute(f"create role {name} login in role preauth_service")
-    return database_url.replace("postgres@", f"{name}@")
+    return login(database_url, SERVICE_LOGIN, "preauth_service")
 
 
 async def test_the_service_works_as_a_login_that_may_only_make_calls(service_url):
@@ -47,6 +39,6 @@ async def test_such_a_service_knows_whether_the_schema_fits(service_url):
 
 
 def test_a_login_that_may_not_is_told_what_is_missing(service_url):
-    with psycopg.connect(service_url.replace("preauth_service_login@", "postgres@")) as connection:
+    with psycopg.connect(service_url.replace(f"{SERVICE_LOGIN}@", "postgres@")) as connection:
         connection.execute("revoke all on function preauth_api.revision() from preauth_service")
     assert "preauth_service" in str(serving._not_ready(service_url))

@@ -3,9 +3,11 @@
 import json
 import stat
 import threading
+from datetime import UTC, datetime
 
 import psycopg
 import pytest
+from click import ClickException
 from click.testing import CliRunner
 
 from service import migrate, serving
@@ -13,6 +15,7 @@ from service.admin_key import local_admin_key
 from service.api.auth import digest
 from service.cli import main
 from service.examples import load_examples
+from service.retention import archive
 from service.store import call
 
 
@@ -217,6 +220,38 @@ def test_an_archive_that_lacks_what_was_moved_out_fails_the_check(
     done = run("retention", "--archive", str(tmp_path), "--check")
     assert done.exit_code == 1
     assert done.stdout == "window 1: 0 lines and 0 settled in the archive, 1 and 7 moved out\n"
+
+
+@pytest.mark.parametrize("options", [["--check"], ["--months", "1"], ["--months", "1", "--check"]])
+def test_an_archive_that_is_no_directory_is_told_in_a_line(run, tmp_path, options):
+    run("migrate")
+    (tmp_path / "file").touch()
+    done = run("retention", "--archive", str(tmp_path / "file"), *options)
+    assert done.exit_code == 2
+    assert f"Directory '{tmp_path / 'file'}' is a file." in done.stderr
+
+
+def test_an_archive_that_cannot_be_written_is_told_in_a_line_and_nothing_leaves_the_ledger(
+    run, empty_database_url, tmp_path
+):
+    run("migrate")
+    with psycopg.connect(empty_database_url) as connection:
+        load_examples(connection)
+        charge = {"request_id": "r", "account_id": "demo", "amounts": {"usd_nano": 7}}
+        call(connection, "charge", **charge)
+    (tmp_path / "file").touch()
+    with psycopg.connect(empty_database_url, autocommit=True) as connection:
+        with pytest.raises(ClickException, match="Not a directory"):
+            archive(connection, tmp_path / "file" / "below", datetime.now(UTC))
+        assert connection.execute("select count(*) from preauth.usage_event").fetchone() == (1,)
+
+
+def test_a_damaged_archive_fails_the_check_and_names_the_file(run, tmp_path):
+    run("migrate")
+    (tmp_path / "20260101T000000000000.jsonl.gz").write_bytes(b"torn")
+    done = run("retention", "--archive", str(tmp_path), "--check")
+    assert done.exit_code == 1
+    assert done.stdout.startswith(f"{tmp_path}/20260101T000000000000.jsonl.gz: damaged: Not a gzip")
 
 
 def test_forgetting_tells_the_new_name_or_why_not(run, empty_database_url):

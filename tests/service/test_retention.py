@@ -7,9 +7,11 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
-from service.retention import archive, check, read, subtract_months
+from service.archives import DamagedFileError, read
+from service.retention import archive, check, subtract_months
 from tests.support.checks import assert_problem
 from tests.support.clock import NOON
+from tests.support.logins import SERVICE_LOGIN, login
 from tests.support.money import MONTH, budget, tokens
 
 CUT = NOON + timedelta(days=30)
@@ -113,6 +115,109 @@ async def test_a_crash_before_the_commit_loses_nothing_and_counts_nothing_twice(
     assert check(connection, tmp_path) == []
 
 
+def crash_before_the_commit(connection, directory):
+    """The file is written, and the ledger lets go of nothing."""
+    with connection.transaction() as doomed:
+        archive(connection, directory, CUT)
+        raise psycopg.Rollback(doomed)
+
+
+async def test_what_changed_between_a_crash_and_the_next_run_is_counted_once(
+    ledger, connection, tmp_path
+):
+    crash_before_the_commit(connection, tmp_path)
+    assert_problem(await ledger.settle("old0", tokens(99)), 409, "settlement_conflict")
+    assert archive(connection, tmp_path, CUT) == 6
+    assert check(connection, tmp_path) == []
+    (kept,) = [d for _, d in read(tmp_path) if d["reservation"]["request_id"] == "old0"]
+    assert len(kept["reservation_events"]) == 1
+
+
+async def test_the_line_that_the_ledger_took_the_hash_of_counts_whatever_the_files_are_called(
+    ledger, connection, tmp_path
+):
+    """They are named by the clock of the machine that archives, which may go back."""
+    crash_before_the_commit(connection, tmp_path)
+    (early,) = tmp_path.iterdir()
+    await ledger.settle("old0", tokens(99))
+    archive(connection, tmp_path, CUT)
+    early.rename(tmp_path / "99991231T000000000000.jsonl.gz")
+    (kept,) = [d for _, d in read(tmp_path, connection) if d["reservation"]["request_id"] == "old0"]
+    assert len(kept["reservation_events"]) == 1
+    assert check(connection, tmp_path) == []
+
+
+async def test_what_a_crash_left_in_the_ledger_is_not_counted_as_moved_out(
+    connection, tmp_path, clock
+):
+    archive(connection, tmp_path, CUT)
+    clock.advance(days=40)
+    with connection.transaction() as doomed:
+        assert archive(connection, tmp_path, CUT + timedelta(days=30)) == 1
+        raise psycopg.Rollback(doomed)
+    assert check(connection, tmp_path) == []
+
+
+async def test_the_archive_of_a_forgotten_account_and_of_who_came_back_are_both_counted(
+    ledger, connection, tmp_path, clock
+):
+    await ledger.put_account("bob")
+    await ledger.put_budget("bob", "ever", budget(limit=10_000))
+    await ledger.charge("r", "bob", tokens(3))
+    clock.advance(days=40)
+    archive(connection, tmp_path, clock.now)
+    connection.execute("select preauth_api.forget('bob', 'asked for', 'test')")
+    await ledger.put_account("bob")
+    await ledger.put_budget("bob", "ever", budget(limit=10_000))
+    await ledger.charge("r", "bob", tokens(3))
+    assert check(connection, tmp_path) == []
+    clock.advance(days=40)
+    assert archive(connection, tmp_path, clock.now) == 1
+    assert check(connection, tmp_path) == []
+
+
+async def test_who_was_forgotten_between_a_crash_and_the_next_run_is_counted_once(
+    ledger, connection, tmp_path, clock
+):
+    await ledger.put_account("bob")
+    await ledger.put_budget("bob", "ever", budget(limit=10_000))
+    await ledger.charge("r", "bob", tokens(3), labels={"team": "x"})
+    clock.advance(days=40)
+    with connection.transaction() as doomed:
+        archive(connection, tmp_path, clock.now)
+        raise psycopg.Rollback(doomed)
+    connection.execute("select preauth_api.forget('bob', 'asked for', 'test')")
+    assert check(connection, tmp_path) == []
+    archive(connection, tmp_path, clock.now)
+    assert check(connection, tmp_path) == []
+
+
+async def test_lines_that_were_rewritten_for_who_was_forgotten_still_count(
+    ledger, connection, tmp_path, clock
+):
+    await ledger.put_account("bob")
+    await ledger.put_budget("bob", "ever", budget(limit=10_000))
+    await ledger.charge("r", "bob", tokens(3))
+    clock.advance(days=40)
+    archive(connection, tmp_path, clock.now)
+    (told,) = connection.execute("select preauth_api.forget('bob', 'why', 'test')").fetchone()
+    (path,) = tmp_path.iterdir()
+    rewritten = gzip.decompress(path.read_bytes()).replace(b"bob", told["account_id"].encode())
+    path.write_bytes(gzip.compress(rewritten))
+    assert check(connection, tmp_path) == []
+
+
+async def test_who_may_read_no_table_still_checks_by_the_last_file(
+    ledger, connection, database_url, tmp_path
+):
+    crash_before_the_commit(connection, tmp_path)
+    await ledger.settle("old0", tokens(99))
+    archive(connection, tmp_path, CUT)
+    service_url = login(database_url, SERVICE_LOGIN, "preauth_service")
+    with psycopg.connect(service_url, autocommit=True) as service:
+        assert check(service, tmp_path) == []
+
+
 async def test_a_file_that_is_missing_or_changed_is_found(connection, tmp_path):
     archive(connection, tmp_path, CUT)
     (path,) = tmp_path.iterdir()
@@ -123,6 +228,43 @@ async def test_a_file_that_is_missing_or_changed_is_found(connection, tmp_path):
     assert any("settled in the archive" in line for line in check(connection, tmp_path))
     path.unlink()
     assert len(check(connection, tmp_path)) == 3
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"not gzip" + content,
+        lambda content: content[: len(content) // 2],
+        lambda content: content[:20] + b"\x00\xff" + content[22:],
+        lambda _: gzip.compress(b'{"reservation": \n'),
+        lambda _: gzip.compress(b'{"reservation": {}}\n'),
+        lambda _: gzip.compress(b"7\n"),
+        lambda _: gzip.compress(b"\xff\n"),
+    ],
+    ids=["no gzip", "cut short", "bits", "no JSON", "no reservation", "no object", "no UTF-8"],
+)
+async def test_a_damaged_file_is_named_and_the_others_are_still_compared(
+    connection, tmp_path, clock, damage
+):
+    archive(connection, tmp_path, CUT)
+    (path,) = tmp_path.iterdir()
+    clock.advance(days=40)
+    archive(connection, tmp_path, clock.now)
+    path.write_bytes(damage(path.read_bytes()))
+    found = check(connection, tmp_path)
+    assert found[0].startswith(f"{path}: damaged: ")
+    assert any(line.startswith("window ") for line in found[1:])
+    assert len([line for line in found if "damaged" in line]) == 1
+    with pytest.raises(DamagedFileError, match=path.name):
+        list(read(tmp_path))
+
+
+async def test_a_file_that_cannot_be_read_is_named(connection, tmp_path):
+    archive(connection, tmp_path, CUT)
+    (tmp_path / "20260101T000000000000.jsonl.gz").mkdir()
+    assert check(connection, tmp_path) == [
+        f"{tmp_path}/20260101T000000000000.jsonl.gz: damaged: Is a directory"
+    ]
 
 
 def test_months_are_calendar_months():
