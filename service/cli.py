@@ -20,33 +20,42 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+NOT_UTF_8 = "preauth.not_utf_8"
+
 
 class Cli(click.Group):
     """Tells what is wrong in a line; a traceback is for defects."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Note whether all of them are text: a file may have any name, the ledger's words not."""
+        ctx.meta[NOT_UTF_8] = not all(map(_is_utf_8, args))
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
-        import psycopg
-
-        from service.database_url import DatabaseUrlError
-        from service.metrics_directory import MetricsDirectoryError
-        from service.postgres import PostgresError
-
-        refusals = (
-            DatabaseUrlError,
-            MetricsDirectoryError,
-            PostgresError,
-            psycopg.OperationalError,
-        )
         try:
             return super().invoke(ctx)
         except ValidationError as error:
             raise click.ClickException(_settings_errors(error)) from None
-        except refusals as error:
-            raise click.ClickException(str(error)) from None
-        except (psycopg.errors.InvalidSchemaName, psycopg.errors.UndefinedFunction) as error:
-            what = error.diag.message_primary
-            raise click.ClickException(f"{what}: run preauth migrate") from None
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            if (complaint := _complaint(error, ctx)) is None:
+                raise
+            raise click.ClickException(complaint) from None
+
+
+def _complaint(error: Exception, ctx: click.Context) -> str | None:
+    from service.complaints import complaint_of
+
+    complaint = complaint_of(error, ctx.invoked_subcommand)
+    if complaint is None and isinstance(error, UnicodeEncodeError) and ctx.meta[NOT_UTF_8]:
+        return "an argument is not UTF-8"
+    return complaint
+
+
+def _is_utf_8(text: str) -> bool:
+    return text.isascii() or text == text.encode(errors="ignore").decode()
 
 
 def _settings_errors(error: ValidationError) -> str:
@@ -142,7 +151,7 @@ def restore(file: Path) -> None:
     import psycopg
 
     from service import backup as files
-    from service.migrate import current, head
+    from service.migrate import current, head, remedy
     from service.store import database, rows
 
     with database(Settings()) as dsn:
@@ -152,7 +161,7 @@ def restore(file: Path) -> None:
             found = rows(connection, "verify")
     _tell_mismatches(found)
     if revision != head():
-        click.echo(f"it is at revision {revision}: run preauth migrate", err=True)
+        click.echo(f"it is at revision {revision}: {remedy(revision)}", err=True)
 
 
 @main.command()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, timeout_from_conninfo
 from psycopg.pq import Conninfo
 
 __all__ = ["DatabaseUrlError", "check", "parameters"]
@@ -33,6 +33,10 @@ def check(url: str) -> None:
         raise DatabaseUrlError(
             "the host or the port is not one: percent-encode what is special in the password"
         )
+    if "@" in _raw_path(url):
+        raise DatabaseUrlError(
+            "there is an @ behind the host: percent-encode what is special in the password"
+        )
 
 
 def parameters(url: str) -> dict[str, str]:
@@ -57,7 +61,8 @@ def parameters(url: str) -> dict[str, str]:
 def _of_url(url: str) -> dict[str, str]:
     try:
         found = conninfo_to_dict(url)
-    except psycopg.Error:
+        timeout_from_conninfo(found)
+    except (psycopg.Error, UnicodeEncodeError):
         raise DatabaseUrlError(
             "libpq cannot read it: percent-encode what is special in the password;"
             " after the question mark it knows its own keys only"
@@ -68,6 +73,11 @@ def _of_url(url: str) -> dict[str, str]:
 def _is_host(host: str) -> bool:
     """A raw @ in a password ends in the host's name. One that begins it is a kind of socket."""
     return host.startswith("/") or "@" not in host[1:]
+
+
+def _raw_path(url: str) -> str:
+    """The database's name as it is written. A raw slash in a password makes the rest of it one."""
+    return url.partition("://")[2].partition("/")[2].partition("?")[0]
 
 
 def _ports(found: dict[str, str]) -> list[str]:

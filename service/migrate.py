@@ -13,7 +13,16 @@ from alembic.script import ScriptDirectory
 
 from service.paths import MIGRATIONS
 
-__all__ = ["VERSION_TABLE", "at_head", "current", "head", "revision", "run_file", "upgrade"]
+__all__ = [
+    "VERSION_TABLE",
+    "at_head",
+    "current",
+    "head",
+    "remedy",
+    "revision",
+    "run_file",
+    "upgrade",
+]
 
 VERSION_SCHEMA = "preauth"
 VERSION_TABLE = "preauth.alembic_version"
@@ -58,6 +67,14 @@ def revision(dsn: str) -> str | None:
 def at_head(dsn: str) -> bool:
     """Whether the database is at this release's newest revision."""
     return current(dsn) == head()
+
+
+def remedy(revision: str | None) -> str:
+    """What to do about a database that is at another revision than this release's newest."""
+    known = {script.revision for script in ScriptDirectory.from_config(config()).walk_revisions()}
+    if revision is None or revision in known:
+        return "run preauth migrate"
+    return f"it is of a newer release than this one, which ends at {head()}: use that release"
 
 
 def upgrade(dsn: str, revision: str = "head") -> None:

@@ -98,7 +98,8 @@ def _not_ready(dsn: str) -> str | None:
         return "the database's user is not a member of preauth_service"
     if at == migrate.head():
         return None
-    return f"the database is at revision {at}, this release needs {migrate.head()}: preauth migrate"
+    told = f"the database is at revision {at}, this release needs {migrate.head()}"
+    return f"{told}: {migrate.remedy(at)}"
 
 
 def _options(settings: Settings) -> dict[str, Any]:

@@ -49,6 +49,7 @@ def import_() -> None:
 _only = click.option(
     "--only", multiple=True, metavar="PATTERN", help="Names such as openai/gpt-5*; may be repeated."
 )
+_table_id = click.IntRange(1, 2**63 - 1)
 _dry_run = click.option("--dry-run", is_flag=True, help="Say what would change; publish nothing.")
 
 
@@ -90,8 +91,8 @@ def list_(model: str | None, at: datetime | None) -> None:
 
 
 @prices.command("rerate")
-@click.option("--wrong", type=int, required=True, help="The price_table_id that was used.")
-@click.option("--right", type=int, required=True, help="The one that should have been.")
+@click.option("--wrong", type=_table_id, required=True, help="The price_table_id that was used.")
+@click.option("--right", type=_table_id, required=True, help="The one that should have been.")
 @click.option("--since", type=Instant(), required=True, help="Spend at this time or later.")
 @click.option("--until", type=Instant(), required=True, help="Spend before this time.")
 @click.option("--reason", help="Why, for the audit.")

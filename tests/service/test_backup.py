@@ -211,3 +211,16 @@ def test_the_commands_say_what_they_did(monkeypatch, database_url, empty_databas
     again = CliRunner().invoke(main, ["restore", str(file)])
     assert again.exit_code == 1
     assert again.stderr.startswith("Error: the database has a schema preauth and")
+
+
+@pytest.mark.schema("head")
+def test_a_backup_of_a_newer_release_is_told_as_one(
+    monkeypatch, database_url, empty_database_url, tmp_path
+):
+    with psycopg.connect(database_url) as connection:
+        connection.execute("update preauth.alembic_version set version_num = '9999'")
+    backups.backup(database_url, tmp_path / "ledger.dump")
+    monkeypatch.setenv("PREAUTH_DATABASE_URL", empty_database_url)
+    restored = CliRunner().invoke(main, ["restore", str(tmp_path / "ledger.dump")])
+    assert restored.exit_code == 0
+    assert "it is at revision 9999: it is of a newer release than this one" in restored.stderr

@@ -10,13 +10,14 @@ import pytest
 from click import ClickException
 from click.testing import CliRunner
 
-from service import migrate, serving
+from service import cli, migrate, serving
 from service.admin_key import local_admin_key
 from service.api.auth import digest
 from service.cli import main
 from service.examples import load_examples
 from service.retention import archive
 from service.store import call
+from tests.support.logins import login
 
 
 @pytest.fixture
@@ -189,6 +190,143 @@ def test_a_bad_setting_and_an_unreachable_database_are_told_in_a_line(run, monke
     monkeypatch.delenv("PREAUTH_WEBHOOK_URL")
     monkeypatch.delenv("PREAUTH_DATABASE_URL")
     assert "PREAUTH_DATABASE_URL is not set" in run("serve").stderr
+
+
+SECRET = "pa55word"
+UNREADABLE = [
+    f"postgresql://u:{SECRET}%zz@127.0.0.1:1/d",
+    f"postgresql://u:{SECRET}@127.0.0.1:1/d?foo=bar",
+    f"postgresql://u:{SECRET}@127.0.0.1:1/d?connect_timeout=soon",
+    f"postgresql://u:x@{SECRET}@127.0.0.1:1/d",
+    f"postgresql://u:{SECRET}/x@127.0.0.1:1/d",
+    f"postgresql://u:1/{SECRET}@127.0.0.1:1/d",
+    f"postgresql://u:{SECRET}@[::1/d",
+    f"postgresql://u:{SECRET}\udcff@127.0.0.1:1/d",
+]
+
+
+@pytest.mark.parametrize("url", UNREADABLE, ids=map(str, range(len(UNREADABLE))))
+@pytest.mark.parametrize(
+    "command", [["verify"], ["migrate"], ["keys", "list"], ["backup", "dump"], ["prices", "list"]]
+)
+def test_a_url_that_cannot_be_read_is_told_by_its_name_and_never_shown(
+    run, monkeypatch, tmp_path, command, url
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PREAUTH_DATABASE_URL", url)
+    result = run(*command)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: PREAUTH_DATABASE_URL: ")
+    assert result.stderr.count("\n") == 1
+    assert SECRET not in result.output
+    assert isinstance(result.exception, SystemExit)
+
+
+@pytest.mark.parametrize("options", ["sslmode=perhaps", "port=99999", "host=nowhere.invalid"])
+def test_a_url_that_leads_nowhere_is_told_in_a_line_without_its_password(run, monkeypatch, options):
+    url = f"postgresql://u:{SECRET}@127.0.0.1:1/d?{options}"
+    monkeypatch.setenv("PREAUTH_DATABASE_URL", url)
+    result = run("migrate")
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert SECRET not in result.output
+
+
+@pytest.fixture
+def run_as(run, monkeypatch, empty_database_url):
+    """The command line as a login of few rights."""
+
+    def invoke(name, role, *arguments):
+        url = login(empty_database_url, name, role)
+        with monkeypatch.context() as other:
+            other.setenv("PREAUTH_DATABASE_URL", url)
+            return run(*arguments)
+
+    return invoke
+
+
+NOBODY = ("preauth_nobody_login", None)
+AUDITOR = ("preauth_audit_login", "preauth_audit")
+FORBIDDEN = [
+    (NOBODY, ["verify"], "preauth_service or preauth_audit"),
+    (NOBODY, ["prices", "list"], "preauth_service"),
+    (NOBODY, ["keys", "list"], "preauth_service"),
+    (AUDITOR, ["keys", "list"], "preauth_service"),
+    (AUDITOR, ["keys", "create", "--name", "n", "--role", "spend"], "preauth_service"),
+    (AUDITOR, ["forget", "ann", "--reason", "r"], "preauth_service"),
+    (AUDITOR, ["retention", "--months", "1", "--archive", "archive"], "preauth_service"),
+    (NOBODY, ["migrate"], "preauth_owner"),
+    (AUDITOR, ["migrate"], "preauth_owner"),
+    (NOBODY, ["dev"], "preauth_owner"),
+    (NOBODY, ["serve", "--migrate"], "preauth_owner"),
+]
+
+
+@pytest.mark.parametrize(("who", "command", "role"), FORBIDDEN)
+def test_who_lacks_a_right_is_told_which_role_has_it(run, run_as, who, command, role):
+    run("migrate")
+    result = run_as(*who, *command)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: permission denied for ")
+    assert "the user of PREAUTH_DATABASE_URL must be " in result.stderr
+    assert role in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_who_may_not_make_the_ledger_is_told_so(run_as, empty_database_url):
+    result = run_as(*NOBODY, "migrate")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: permission denied for database ")
+    assert "preauth_owner" in result.stderr
+
+
+@pytest.mark.parametrize("command", [["migrate"], ["dev"], ["serve", "--migrate"]])
+def test_a_ledger_of_a_newer_release_is_told_as_one(run, empty_database_url, command):
+    run("migrate")
+    with psycopg.connect(empty_database_url) as connection:
+        connection.execute("update preauth.alembic_version set version_num = '9999'")
+    result = run(*command)
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "Error: the ledger is at revision 9999: it is of a newer release than this one,"
+        f" which ends at {migrate.head()}: use that release\n"
+    )
+
+
+def test_a_defect_keeps_its_traceback_and_its_cause(run, monkeypatch):
+    def broken():
+        raise TypeError("a defect") from KeyError("its cause")
+
+    monkeypatch.setattr(cli, "Settings", broken)
+    result = run("verify")
+    assert isinstance(result.exception, TypeError)
+    assert isinstance(result.exception.__cause__, KeyError)
+
+
+def test_a_standby_is_told_in_a_line(run, empty_database_url, monkeypatch):
+    run("migrate")
+    url = f"{empty_database_url}&options=-cdefault_transaction_read_only%3Don"
+    monkeypatch.setenv("PREAUTH_DATABASE_URL", url)
+    result = run("keys", "create", "--name", "n", "--role", "spend")
+    assert result.exit_code == 1
+    assert result.stderr.endswith(": PREAUTH_DATABASE_URL must name a primary\n")
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "9223372036854775808", "99999999999999999999"])
+@pytest.mark.parametrize("option", ["--wrong", "--right"])
+def test_a_price_table_that_no_ledger_has_is_refused_by_its_option(run, option, number):
+    ids = {"--wrong": "1", "--right": "2", option: number}
+    chosen = [word for pair in ids.items() for word in pair]
+    result = run("prices", "rerate", *chosen, "--since", "2026-09-01", "--until", "2026-10-01")
+    assert result.exit_code == 2
+    assert f"'{option}'" in result.stderr
+
+
+def test_an_argument_that_is_not_utf_8_is_told_in_a_line(run):
+    run("migrate")
+    for command in (["forget", "ann\udcff", "--reason", "r"], ["keys", "revoke", "\udcff"]):
+        result = run(*command)
+        assert (result.exit_code, result.stderr) == (1, "Error: an argument is not UTF-8\n")
 
 
 def test_version_names_the_schema_it_needs(run):

@@ -154,3 +154,8 @@ def test_an_admin_key_that_could_never_match_is_refused_by_name(key):
         Settings(admin_key=key)
     assert refused.value.errors()[0]["loc"] == ("admin_key",)
     assert "adminadmin" not in str(refused.value)
+
+
+def test_a_database_may_have_an_at_sign_in_its_name(monkeypatch):
+    monkeypatch.setenv("PREAUTH_DATABASE_URL", "postgresql://u:p@127.0.0.1/d%40b")
+    assert Settings().database_url == "postgresql://u:p@127.0.0.1/d%40b"
