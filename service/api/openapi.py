@@ -193,7 +193,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
     if operation.denies:
         responses |= {"402": _denial("waiting can't help"), "429": _denial("not now")}
     for status, codes in _by_status(operation).items():
-        responses[str(status)] = _refusal(status, codes)
+        responses[str(status)] = _refusal(status, codes, _fault(operation))
     if operation.vendor_errors:
         _add_envelopes(responses)
     return dict(sorted(responses.items()))
@@ -249,14 +249,23 @@ def _by_status(operation: Operation) -> dict[int, list[str]]:
 _COMMON = ("malformed", "internal")
 
 
-def _refusal(status: int, codes: list[str]) -> dict[str, Any]:
+def _fault(operation: Operation) -> dict[str, str]:
+    """One of the faults that a request for this may have."""
+    if operation.body is not None:
+        return {"path": "amounts.usd_nano", "message": "must be a whole number"}
+    if operation.parameters:
+        return {"path": f"query.{operation.parameters[0].name}", "message": "…"}
+    return {"path": "query.colour", "message": "unknown parameter"}
+
+
+def _refusal(status: int, codes: list[str], fault: dict[str, str]) -> dict[str, Any]:
     types = {"properties": {"type": {"enum": [TYPE_BASE + code for code in codes]}}}
     answer: dict[str, Any] = {
         "description": "; ".join(CODES[code][1] for code in codes) + ".",
         "content": {
             MEDIA_TYPE: {
                 "schema": {"allOf": [{"$ref": _REF.format(model="Problem")}, types]},
-                "examples": {code: {"value": _example(status, code)} for code in codes},
+                "examples": {code: {"value": _example(status, code, fault)} for code in codes},
             }
         },
     }
@@ -275,10 +284,10 @@ def _add_envelopes(responses: dict[str, Any]) -> None:
 _FIELDS = {401: "WWW-Authenticate", 503: "Retry-After"}
 
 
-def _example(status: int, code: str) -> dict[str, Any]:
+def _example(status: int, code: str, fault: dict[str, str]) -> dict[str, Any]:
     example = {"type": TYPE_BASE + code, "title": CODES[code][1], "status": status, "detail": "…"}
     if code == "malformed":
-        example["errors"] = [{"path": "amounts.usd_nano", "message": "must be a whole number"}]
+        example["errors"] = [fault]
     return example
 
 

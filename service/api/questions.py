@@ -13,7 +13,7 @@ from service.api.calls import AnyRequest, answer, ledger_of, operation_of
 from service.api.csv_answer import MEDIA_TYPE, csv_of
 from service.api.instants import instant as instant_in
 from service.api.operation import Parameter
-from service.api.problems import Fault, malformed
+from service.api.problems import TYPE_BASE, Fault, malformed
 from service.api.query import parameters
 from service.api.values import ID_PATTERN
 from service.ledger import Outcome
@@ -69,7 +69,11 @@ def cursor() -> Parameter:
 
 
 async def reply(request: AnyRequest, question: str) -> Response[bytes]:
-    """Ask the ledger's ``audit_<question>`` and send what it says."""
+    """Ask the ledger's ``audit_<question>`` and send what it says.
+
+    Raises:
+        Problem: 400 when a parameter makes no sense, to us or to the ledger.
+    """
     operation = operation_of(request)
     query = parameters(request.scope, operation)
     wanted = {parameter.name: parameter.schema for parameter in operation.query}
@@ -80,8 +84,16 @@ async def reply(request: AnyRequest, question: str) -> Response[bytes]:
     query.pop("format", None)
     outcome = await ledger_of(request).audit(question, _in_utc(query, wanted))
     if outcome.is_problem:
+        _refuse_by_parameter(outcome)
         return answer(request, outcome)
     return _dressed(request, outcome, query, as_csv=as_csv)
+
+
+def _refuse_by_parameter(outcome: Outcome) -> None:
+    """The ledger names its arguments: here they are parameters of the query."""
+    found = json.loads(outcome.body)
+    if found["type"] == f"{TYPE_BASE}malformed":
+        raise malformed([Fault(f"query.{e['path']}", e["message"]) for e in found["errors"]])
 
 
 def _dressed(

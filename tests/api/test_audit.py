@@ -102,6 +102,11 @@ async def test_spend_is_summed_by_several_things(api: Api) -> None:
     assert (row["label"], row["account_id"], row["amount"]) == ('a "quoted", one', "ann", 150)
 
 
+SINCE = "since=2026-01-01T00:00:00Z"
+PERIOD = f"{SINCE}&until=2036-01-01T00:00:00Z"
+PAGES = ("decisions", "stuck", "exceptions", "adjustments", "changes")
+
+
 @pytest.mark.parametrize(
     ("question", "path"),
     [
@@ -116,15 +121,26 @@ async def test_spend_is_summed_by_several_things(api: Api) -> None:
         ("decisions?account_id=a%0A", "query.account_id"),
         ("decisions?decision=perhaps", "query.decision"),
         ("decisions?cursor=", "query.cursor"),
-        ("decisions?cursor=nonsense", "cursor"),
+        ("decisions?cursor=nonsense", "query.cursor"),
         ("decisions?cursor=%00", "query.cursor"),
         ("decisions?format=xml", "query.format"),
         ("decisions?color=red", "query.color"),
-        ("timeline", "request_id"),
-        ("why-denied", "request_id"),
+        ("timeline", "query.request_id"),
+        ("why-denied", "query.request_id"),
         ("stuck?older_than_seconds=-1", "query.older_than_seconds"),
         ("exceptions?kind=odd", "query.kind"),
-        ("spend", "since"),
+        *((f"{page}?cursor=nonsense", "query.cursor") for page in PAGES),
+        ("spend", "query.since"),
+        (f"spend?{SINCE}", "query.until"),
+        (f"spend?{SINCE}&until=2025-01-01T00:00:00Z", "query.until"),
+        (f"spend?{PERIOD}&by=zz", "query.by"),
+        (f"spend?{PERIOD}&by=label", "query.label"),
+        (f"spend?{PERIOD}&label=team", "query.label"),
+        (f"spend?{PERIOD}&time_zone=Nope", "query.time_zone"),
+        (f"spend?{PERIOD}&cursor=nonsense", "query.cursor"),
+        ("prices", "query.since"),
+        (f"prices?{SINCE}&until=2025-01-01T00:00:00Z", "query.until"),
+        (f"prices?{PERIOD}&cursor=nonsense", "query.cursor"),
         ("verify?cursor=x", "query.cursor"),
     ],
 )
@@ -132,6 +148,17 @@ async def test_a_question_that_makes_no_sense_is_named(api: Api, question: str, 
     problem = (await api.get(f"/audit/{question}")).json()
     assert_problem(problem, 400, "malformed")
     assert problem["errors"][0]["path"] == path
+    assert problem["detail"].startswith(f"{path}: ")
+
+
+async def test_all_that_the_ledger_finds_wrong_with_a_question_is_named(api: Api) -> None:
+    problem = (await api.get("/audit/spend?by=zz&cursor=nonsense")).json()
+    assert problem["errors"] == [
+        {"path": "query.cursor", "message": "must be the next_cursor of the page before"},
+        {"path": "query.since", "message": "is required"},
+        {"path": "query.until", "message": "is required"},
+        {"path": "query.by", "message": "must name day, account, model or label"},
+    ]
 
 
 async def test_what_is_not_there_is_a_404_in_json_even_for_csv(api: Api) -> None:

@@ -72,6 +72,19 @@ def test_operation_ids_are_unique() -> None:
 
 
 @pytest.mark.parametrize(("path", "method", "operation"), operations())
+def test_the_example_of_a_400_names_what_the_operation_has(
+    path: str, method: str, operation: dict[str, Any]
+) -> None:
+    content = operation["responses"]["400"]["content"]["application/problem+json"]
+    (fault,) = content["examples"]["malformed"]["value"]["errors"]
+    queries = [p["name"] for p in operation.get("parameters", []) if p["in"] == "query"]
+    if "requestBody" in operation:
+        assert fault["path"] == "amounts.usd_nano"
+    else:
+        assert fault["path"] == f"query.{queries[0] if queries else 'colour'}"
+
+
+@pytest.mark.parametrize(("path", "method", "operation"), operations())
 def test_every_operation_declares_its_errors(
     path: str, method: str, operation: dict[str, Any]
 ) -> None:
