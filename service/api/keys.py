@@ -12,7 +12,7 @@ from service.api.admin import no_body
 from service.api.answers.service import KeyAnswer, NewKey
 from service.api.auth import digest, new_secret
 from service.api.calls import AnyRequest, answer, ledger_of, operation_of
-from service.api.operation import ADMIN, Operation
+from service.api.operation import ADMIN, AUDIT, Operation
 from service.api.paths import path_id
 from service.api.query import parameters
 from service.api.strict import decode
@@ -47,8 +47,8 @@ CREATE_KEY = Operation(
 )
 LIST_KEYS = Operation(
     summary="Every API key, without its secret",
-    tag="Administration",
-    roles=ADMIN,
+    tag="Reads",
+    roles=AUDIT,
     answers={200: KeyAnswer},
     many=True,
 )

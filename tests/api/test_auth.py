@@ -24,6 +24,8 @@ READS = [
     ("GET", "/plans/p", None),
     ("GET", "/price-tables", None),
     ("GET", "/price-tables/7", None),
+    ("GET", "/keys", None),
+    ("GET", "/audit/decisions", None),
 ]
 ADMINISTRATION = [
     ("PUT", "/plans/p", {"budgets": []}),
@@ -46,7 +48,6 @@ ADMINISTRATION = [
         },
     ),
     ("POST", "/keys", {"name": "n", "role": "spend"}),
-    ("GET", "/keys", None),
     ("DELETE", "/keys/none", None),
     ("POST", "/reservations/none/resolve", {"action": "release", "reason": "x"}),
 ]
@@ -64,6 +65,26 @@ async def test_a_role_may_do_what_it_is_for_and_nothing_else(api: Api, role: str
         forbidden = response.status_code == 403
         assert forbidden == (operation not in MAY[role]), (role, method, path, response.text)
         assert response.status_code not in {401, 500}, (role, method, path)
+
+
+async def test_an_auditor_may_make_every_read_and_nothing_else(api: Api) -> None:
+    """The contract's section 6, for whatever is served."""
+    key = await api.key("audit")
+    for path, methods in (await api.ok("GET", "/openapi.json"))["paths"].items():
+        for method, operation in methods.items():
+            if operation.get("security") != []:
+                response = await api.send(
+                    method.upper(), path.replace("}", "").replace("{", ""), key=key
+                )
+                assert (response.status_code != 403) == (method == "get"), (method, path)
+
+
+async def test_an_auditor_sees_whose_a_key_is_and_never_its_secret(api: Api) -> None:
+    made = await api.ok("POST", "/keys", {"name": "chat backend", "role": "spend"})
+    response = await api.get("/keys", key=await api.key("audit"))
+    assert [key["name"] for key in response.json()] == ["chat backend", "test"]
+    assert made["secret"] not in response.text
+    assert digest(made["secret"].encode()).hex() not in response.text
 
 
 @pytest.mark.parametrize(
