@@ -49,7 +49,7 @@ class CallRoute:
             return self._other_method(scope)
         caller = await caller_of(scope["headers"], self.operation, state.key_ring)
         parameters(scope, self.operation)
-        body = await read_body(scope, receive)
+        body = await read_body(scope, receive, batches=self.operation.batches)
         make = batches.make_many if batches.is_batch(self.operation, body) else make_one
         errand = Errand(state.ledger, caller, self.call, self.model)
         return await make(errand, scope["headers"], body)

@@ -9,6 +9,7 @@ import pytest
 from service.api.problems import Problem
 from service.api.strict import decode
 from tests.api.client import Api
+from tests.support.checks import assert_problem
 from tests.support.ledger import Ledger
 from tests.support.malformed import BAD_AMOUNTS, BAD_IDS, BAD_LABELS, BAD_TTLS, broken
 
@@ -169,6 +170,44 @@ async def test_a_body_over_64_kib_is_a_413(served: Api, how: str) -> None:
     assert response.status_code == 413
     assert response.headers["content-type"] == "application/problem+json"
     assert response.json()["type"] == "https://preauth.dev/problems/too_large"
+
+
+HEADERS = {
+    "Authorization": "Bearer admin-key-of-the-tests-0123456789",
+    "Content-Type": "application/json",
+}
+ONE = "A request body may have 65536 bytes."
+ONE_OR_MANY = "A request body may have 65536 bytes, an array of calls 1048576."
+TOO_LARGE = [
+    ("/reserve", b'{"request_id":"' + b"x" * 65536 + b'"}', ONE_OR_MANY),
+    ("/reserve", b"[" + b" " * 1048576 + b"]", ONE_OR_MANY),
+    ("/charge", b" [" + b" " * 1048576 + b"]", ONE_OR_MANY),
+    ("/release", b'{"request_id":"' + b"x" * 65536 + b'"}', ONE),
+    ("/release", b"[" + b" " * 65536 + b"]", ONE),
+    ("/release", b"[" + b" " * 1048576 + b"]", ONE),
+    ("/keys", b'{"name":"' + b"x" * 65536 + b'"}', ONE),
+]
+
+
+@pytest.mark.parametrize("how", ["announced", "streamed"])
+@pytest.mark.parametrize(("path", "body", "bound"), TOO_LARGE, ids=map(str, range(len(TOO_LARGE))))
+async def test_a_413_says_the_bound_that_applies(
+    served: Api, path: str, body: bytes, bound: str, how: str
+) -> None:
+    async def pieces():
+        for start in range(0, len(body), 8192):
+            yield body[start : start + 8192]
+
+    content: Any = body if how == "announced" else pieces()
+    response = await served.http.post(path, content=content, headers=HEADERS)
+    assert_problem(response.json(), 413, "too_large")
+    assert response.json()["detail"] == bound
+
+
+async def test_an_array_of_1_mib_is_read(api: Api) -> None:
+    for size, status in [(65536, 400), (1048576 - 2, 400), (1048576 - 1, 413)]:
+        response = await api.post("/reserve", b"[" + b" " * size + b"]")
+        assert response.status_code == status, size
 
 
 async def test_a_body_of_64_kib_is_read(api: Api) -> None:
