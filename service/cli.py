@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from service import __version__
 from service.pricing.commands import prices
 from service.settings import Settings
+from service.text import is_text
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -28,7 +29,7 @@ class Cli(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Note whether all of them are text: a file may have any name, the ledger's words not."""
-        ctx.meta[NOT_UTF_8] = not all(map(_is_utf_8, args))
+        ctx.meta[NOT_UTF_8] = not all(map(is_text, args))
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -52,10 +53,6 @@ def _complaint(error: Exception, ctx: click.Context) -> str | None:
     if complaint is None and isinstance(error, UnicodeEncodeError) and ctx.meta[NOT_UTF_8]:
         return "an argument is not UTF-8"
     return complaint
-
-
-def _is_utf_8(text: str) -> bool:
-    return text.isascii() or text == text.encode(errors="ignore").decode()
 
 
 def _settings_errors(error: ValidationError) -> str:

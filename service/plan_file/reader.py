@@ -13,6 +13,7 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from service.plan_file.faults import FileFault, PlanFileError
+from service.text import HALF_A_PAIR, is_text
 
 __all__ = ["Path", "Source", "dotted", "read"]
 
@@ -24,6 +25,7 @@ MOST_VALUES = 1_000_000
 _WHOLE = re.compile(r"[-+]?(?:0|[1-9][0-9]*|[1-9][0-9]{0,2}(?:_[0-9]{3})+)")
 _FRACTION = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?")
 _WORDS = {"null": None, "~": None, "true": True, "false": False}
+_HALF = f"has {HALF_A_PAIR}, which is no character"
 _TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq")}
 
 
@@ -79,8 +81,10 @@ def read(text: str) -> Source:
     Raises:
         PlanFileError: it is no YAML.
     """
+    loader = None
     try:
-        root = yaml.compose(text, Loader=_Loader)
+        loader = _Loader(text)
+        root = loader.get_single_node()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
@@ -89,6 +93,10 @@ def read(text: str) -> Source:
         raise PlanFileError([FileFault(1, "", f"not YAML: {error}")]) from None
     except RecursionError:
         raise PlanFileError([FileFault(1, "", "nested too deeply")]) from None
+    except (ValueError, OverflowError):  # what PyYAML lets through of "\Uffffffff"
+        line = loader.line + 1 if loader else 1
+        message = "not YAML: an escape that is no character"
+        raise PlanFileError([FileFault(line, "", message)]) from None
     source = Source()
     if root is None:
         source.faults.append(FileFault(1, "", "the file is empty"))
@@ -122,6 +130,8 @@ class _Reader:
         for key, inner in node.value:
             if not isinstance(key, ScalarNode) or key.tag not in _TAGS:
                 self._fault(key, path, "has a key that is no text")
+            elif not is_text(key.value):
+                self._fault(key, path, f"a key {_HALF}")
             elif key.value == "<<" and key.style is None:
                 self._fault(
                     key, path, "has a merge key (<<): an alias stands for a whole value only"
@@ -136,6 +146,8 @@ class _Reader:
 
     def _scalar(self, node: ScalarNode, path: Path) -> Any:
         text: str = node.value
+        if not is_text(text):
+            return self._fault(node, path, _HALF)
         if node.style is not None:
             return text
         if not text:

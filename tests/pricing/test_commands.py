@@ -165,6 +165,10 @@ def test_a_file_that_is_not_the_list_is_told_in_a_line(run, tmp_path):
     for text, said in (
         ("[]", "it must be an object of objects, by model"),
         ('{"sample_spec": {}, "acme/m": 5}', "acme/m must be an object"),
+        (
+            '{"acme/m\\ud800": {"input_cost_per_token": 1e-6}}',
+            "acme/m\\ud800 has half of a surrogate pair in its text, which is no character",
+        ),
     ):
         path.write_text(text)
         result = run("import", "litellm", str(path))

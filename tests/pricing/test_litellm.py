@@ -283,3 +283,32 @@ def test_a_file_that_is_not_utf_8_is_refused(tmp_path):
     file.write_bytes(b'{"\xff": {}}')
     with pytest.raises(NotAPriceListError):
         catalogue(file)
+
+
+HALF = "\\ud800"
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        f'"acme/m{HALF}": {{{CHAT}}}',
+        f'"acme/m": {{{CHAT}, "output_cost_per_{HALF}": 1}}',
+        f'"acme/m": {{{CHAT.replace("openai", HALF)}}}',
+        f'"acme/m": {{{CHAT}, "tiered_pricing": [{{"{HALF}": 1}}]}}',
+        f'"acme/m": {{"alias_of": "{HALF}"}}',
+        f'"acme/m{HALF}": 5',
+    ],
+)
+def test_an_entry_whose_text_is_no_unicode_is_named(read, entry):
+    with pytest.raises(NotAPriceListError, match=r"^acme/m.* half of a surrogate pair"):
+        read(f'{{"sample_spec": {{}}, {entry}}}')
+
+
+def test_a_deep_entry_is_no_trouble(read):
+    found = read(f'{{"m": {{{CHAT}, "more": {"[" * 900}{"]" * 900}}}}}')
+    assert [table.name for table in found.tables] == ["openai/m"]
+
+
+def test_a_character_that_json_writes_as_a_pair_is_one(read):
+    found = read(f'{{"m\\ud83d\\ude00": {{{CHAT}}}}}')
+    assert [one.name for one in found.skipped] == ["openai/m\U0001f600"]

@@ -29,6 +29,7 @@ from service.pricing.tables import (
     name_fault,
     split_variant,
 )
+from service.text import HALF_A_PAIR, is_text, printable
 
 __all__ = ["NotAPriceListError", "catalogue"]
 
@@ -55,6 +56,9 @@ Of cached audio, say, that is cached input, unless audio has a price of its own:
 
 class NotAPriceListError(ValueError):
     """The file isn't the list, or not a sound one."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(printable(why))
 
 
 def catalogue(file: Path) -> Catalogue:
@@ -93,9 +97,24 @@ def _load(file: Path) -> dict[str, dict[str, Any]]:
     if not isinstance(entries, dict):
         raise NotAPriceListError("it must be an object of objects, by model")
     for key, entry in entries.items():
+        if not all(map(is_text, _texts([key, entry]))):
+            raise NotAPriceListError(f"{key} has {HALF_A_PAIR} in its text, which is no character")
         if not isinstance(entry, dict):
             raise NotAPriceListError(f"{key} must be an object")
     return entries
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a value, names too, however deep it is."""
+    waiting = [value]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, str):
+            yield found
+        elif isinstance(found, dict):
+            waiting += [*found, *found.values()]
+        elif isinstance(found, list):
+            waiting += found
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

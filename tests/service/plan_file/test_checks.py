@@ -268,6 +268,25 @@ def test_what_is_no_plain_yaml_is_refused_with_its_line(text: str, hint: str) ->
     assert hint in faults(text)[0]
 
 
+HALF = "has half of a surrogate pair, which is no character"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ('plans:\n  "a\\ud800": {}\n', f"line 2: plans: a key {HALF}"),
+        ('plans:\n  a: "\\udfff"\n', f"line 2: plans.a: {HALF}"),
+        ('plans:\n  - "\\udfff"\n', f"line 2: plans.0: {HALF}"),
+        ('\n"x\\ud800":\n', f"line 2: a key {HALF}"),
+        ('{"x\\ud800": ' * 20 + "1" + "}" * 20, f"line 1: a key {HALF}"),
+        ('a: 1\nb: "\\Uffffffff"\n', "line 2: not YAML: an escape that is no character"),
+        ('a: 1\n"\\U00110000": 1\n', "line 2: not YAML: an escape that is no character"),
+    ],
+)
+def test_text_that_is_no_unicode_is_refused_with_its_line(text: str, fault: str) -> None:
+    assert faults(text) == [fault]
+
+
 def test_an_alias_bomb_does_not_go_off() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]

@@ -16,7 +16,7 @@ ODD = [
     "null", "~", "", "[]", "{}", "[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]", "*rate", "*none", "&a", "!!python/none x",
     "<<", "? a", "- ", ":", "---", "...", "%YAML 9.9", "|", ">", '"\\u0000"', "'", "\t", "\x85", "0x1f", "1e999", ".5", "-0", "-1",
     "9007199254740991", "9007199254740992", "9" * 5000, "1" * 400 + ".5", "yes", "0100", "2026-02-30", "calendar", "rolling", "suspended",
-    "max_open_holds", "Europe/Amsterdm", "a" * 129, "ä", "\U0001f4b8", "zero_is_meant: true", "thresholds: [80, 80]", "rollover: {max: 5}",
+    "max_open_holds", "Europe/Amsterdm", "a" * 129, "ä", "\U0001f4b8", '"\\ud800"', '"\\Uffffffff"', "zero_is_meant: true", "thresholds: [80, 80]", "rollover: {max: 5}",
     "model: m", "overdraft_amount: 5", "parent_id: user:1",
 ]  # fmt: skip
 printable = st.text(st.characters(codec="utf-8"), max_size=20)
@@ -26,6 +26,7 @@ tokens = st.sampled_from([*WORDS, *ODD]) | printable
 OF_THE_WHOLE = (
     "not YAML", "the file is empty", "nested too deeply", "must be an object", "has a key that is no text",
     "has a merge key", "has the tag", "has no value", "is a number of too many digits",
+    "has half of a surrogate pair", "a key has half of a surrogate pair",
 )  # fmt: skip
 """What may be wrong where there is no path yet."""
 
