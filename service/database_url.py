@@ -27,12 +27,7 @@ def check(url: str) -> None:
     Raises:
         DatabaseUrlError: libpq's own words would repeat a part of the password.
     """
-    found = _of_url(url)
-    hosts = found.get("host", "").split(",")
-    if not all(map(_is_host, hosts)) or not all(map(_is_port, _ports(found))):
-        raise DatabaseUrlError(
-            "the host or the port is not one: percent-encode what is special in the password"
-        )
+    _refuse_what_is_no_address(_of_url(url))
     if "@" in _raw_path(url):
         raise DatabaseUrlError(
             "there is an @ behind the host: percent-encode what is special in the password"
@@ -45,17 +40,19 @@ def parameters(url: str) -> dict[str, str]:
     What libpq would assume without being told is left out, but for the user.
 
     Raises:
-        DatabaseUrlError: libpq cannot read the URL.
+        DatabaseUrlError: libpq cannot read the URL, or finds no address.
     """
     said = _of_url(url)
     with _service(said.pop("service", None)):
         defaults = Conninfo.get_defaults()
     around = {
-        option.keyword.decode(): option.val.decode()
+        option.keyword.decode(): os.fsdecode(option.val)
         for option in defaults
         if option.val and option.val != option.compiled and option.keyword != b"service"
     }
-    return {**around, **said}
+    found = {**around, **said}
+    _refuse_what_is_no_address(found)
+    return found
 
 
 def _of_url(url: str) -> dict[str, str]:
@@ -68,6 +65,14 @@ def _of_url(url: str) -> dict[str, str]:
             " after the question mark it knows its own keys only"
         ) from None
     return {name: str(value) for name, value in found.items() if value not in {None, ""}}
+
+
+def _refuse_what_is_no_address(found: dict[str, str]) -> None:
+    hosts = found.get("host", "").split(",")
+    if not all(map(_is_host, hosts)) or not all(map(_is_port, _ports(found))):
+        raise DatabaseUrlError(
+            "the host or the port is not one: percent-encode what is special in the password"
+        )
 
 
 def _is_host(host: str) -> bool:

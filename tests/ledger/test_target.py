@@ -98,6 +98,13 @@ def test_one_of_the_environment_is_refused_too(monkeypatch):
         Target.of("postgresql://h/db")
 
 
+def test_a_port_of_the_environment_that_is_none_is_refused(monkeypatch):
+    monkeypatch.setenv("PGPORT", "five")
+    with pytest.raises(DatabaseUrlError, match="the port is not one"):
+        Target.of("postgresql://h/db")
+    assert Target.of("postgresql://h:5433/db").arguments["port"] == [5433]
+
+
 @pytest.mark.parametrize("password", ["p#x", "a?b", "p%x", "a@b:c/d", "ü €", "'\\\"", "[x]", "a+b"])
 async def test_any_password_connects_percent_encoded(empty_database_url, password):
     url = empty_database_url.replace("postgres@", f"postgres:{quote(password, safe='')}@")
