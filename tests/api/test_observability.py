@@ -16,7 +16,7 @@ SECRET = "org-secret:99"
 LABELS = {
     "route": None, "method": {"GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD", "PATCH", "other"},
     "status": None, "le": None, "call": set(CALLS),
-    "outcome": {"authorized", "done", "denied", "refused"},
+    "outcome": {"authorized", "done", "denied", "refused", "delivered", "failed"},
     "reason": {"none", "other", *REASONS, *CODES}, "cause": set(StoreUnavailable.CAUSES),
     "result": {"found", "unknown", "cached"},
 }  # fmt: skip
