@@ -2,7 +2,7 @@
 
 import contextlib
 import gc
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from litestar.datastructures import State
 from litestar.exceptions import HTTPException
@@ -37,6 +37,7 @@ from service.api.resolve import resolve
 from service.api.settle import settle
 from service.jobs.alerts import Alerts
 from service.jobs.expiry import Expiry
+from service.jobs.loop import Loop
 from service.ledger import Ledger
 from service.settings import Settings
 
@@ -61,18 +62,19 @@ def create_app(settings: Settings | None = None) -> Service:
     """Build the service. It starts whether or not its database is there.
 
     Raises:
-        ValueError: no database is set.
+        ValueError: no database is set; alerts cannot be delivered with what the environment says.
     """
     settings = settings or Settings()
     logs.configure(settings.log_level)
     ledger = Ledger.of(settings)
+    jobs = _jobs(settings, ledger)
     service = Service(
         route_handlers=[*options_for(OTHERS), *OTHERS],
         guards=[authorise],
         exception_handlers={HTTPException: answer_exception, Exception: answer_exception},
         request_max_body_size=MAX_BODY_BYTES,
         state=_state(settings, ledger),
-        lifespan=[_running(settings, ledger)],
+        lifespan=[_running(ledger, jobs)],
         openapi_config=None,
         logging_config=None,
     )
@@ -85,19 +87,23 @@ def _state(settings: Settings, ledger: Ledger) -> State:
     return State({"ledger": ledger, "key_ring": ring})
 
 
+def _jobs(settings: Settings, ledger: Ledger) -> list[Loop]:
+    jobs: list[Loop] = [Expiry(ledger, settings.expiry_interval_seconds)]
+    if (alerts := Alerts.of(settings, ledger)) is not None:
+        jobs.append(alerts)
+    return jobs
+
+
 @contextlib.asynccontextmanager
-async def _running(settings: Settings, ledger: Ledger) -> AsyncIterator[None]:
+async def _running(ledger: Ledger, jobs: Sequence[Loop]) -> AsyncIterator[None]:
     await ledger.open()
     # What start-up made stays: the collector need not look at it again and again.
     gc.collect()
     gc.freeze()
     try:
-        async with contextlib.AsyncExitStack() as jobs:
-            await jobs.enter_async_context(
-                Expiry(ledger, settings.expiry_interval_seconds).running()
-            )
-            if (alerts := Alerts.of(settings, ledger)) is not None:
-                await jobs.enter_async_context(alerts.running())
+        async with contextlib.AsyncExitStack() as running:
+            for job in jobs:
+                await running.enter_async_context(job.running())
             yield
     finally:
         await ledger.close()

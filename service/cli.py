@@ -74,8 +74,11 @@ def main() -> None:
 def dev() -> None:
     """Run PostgreSQL and the service on this machine (what `make run` does)."""
     from service.dev import run
+    from service.jobs.outgoing import check_environment
 
-    run(Settings())
+    settings = Settings()
+    check_environment(settings)
+    run(settings)
 
 
 @main.command()
@@ -83,6 +86,7 @@ def dev() -> None:
 @click.option("--workers", type=click.IntRange(1, 128), help="Processes; PREAUTH_WORKERS.")
 def serve(first: bool, workers: int | None) -> None:
     """Run the service on PREAUTH_DATABASE_URL, once that is at head."""
+    from service.jobs.outgoing import check_environment
     from service.ledger import Ledger
     from service.migrate import upgrade
     from service.serving import run_workers, wait_for_head
@@ -91,6 +95,7 @@ def serve(first: bool, workers: int | None) -> None:
     if settings.database_url is None:
         raise click.UsageError("PREAUTH_DATABASE_URL is not set (`preauth dev` brings its own)")
     Ledger.of(settings)  # refuses here, and not in each worker, what it cannot connect to
+    check_environment(settings)
     if first:
         upgrade(settings.database_url)
     wait_for_head(settings.database_url)

@@ -9,9 +9,16 @@ from service.database_url import DatabaseUrlError
 from service.metrics_directory import MetricsDirectoryError
 from service.migrate import remedy
 from service.postgres import PostgresError
+from service.settings import EnvironmentRefusedError
 
 __all__ = ["complaint_of"]
 
+_TOLD_BY_THEMSELVES = (
+    DatabaseUrlError,
+    EnvironmentRefusedError,
+    MetricsDirectoryError,
+    PostgresError,
+)
 _MIGRATING = frozenset({"dev", "migrate", "restore", "serve"})
 _OWNER = (
     "a superuser, or one who may create schemas in the database and is a member of preauth_owner"
@@ -27,7 +34,7 @@ def complaint_of(error: Exception, command: str | None) -> str | None:
         error = error.orig
     if isinstance(error, CommandError):
         return _of_revisions(error)
-    if isinstance(error, DatabaseUrlError | MetricsDirectoryError | PostgresError):
+    if isinstance(error, _TOLD_BY_THEMSELVES):
         return str(error)
     return _of_database(error, command) if isinstance(error, psycopg.Error) else None
 

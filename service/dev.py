@@ -16,7 +16,7 @@ from service.admin_key import local_admin_key
 from service.app import create_app
 from service.examples import load_examples
 from service.ledger import Ledger
-from service.postgres import PostgresError, PostgresServer
+from service.postgres import PostgresServer
 from service.serving import run_here
 from service.settings import Settings
 
@@ -107,7 +107,7 @@ def _started_again(server: PostgresServer) -> bool:
     say("PostgreSQL ended unexpectedly: starting it again")
     try:
         server.start(end_with_thread=True)
-    except (PostgresError, OSError) as error:
+    except Exception as error:  # noqa: BLE001  # the watch goes on: nobody else would start it
         say(f"it did not start: {error}")
         return False
     return True

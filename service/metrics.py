@@ -21,6 +21,7 @@ __all__ = [
     "CONTENT_TYPE",
     "DECISIONS",
     "EXPIRED",
+    "JOB_FAILURES",
     "KEY_LOOKUPS",
     "REQUEST_SECONDS",
     "STORE_SECONDS",
@@ -68,6 +69,12 @@ ALERTS: Final = Counter(
     "preauth_alerts_total",
     "Deliveries of the outbox's messages: outcome delivered or failed (to be tried again).",
     ("outcome",),
+    registry=REGISTRY,
+)
+JOB_FAILURES: Final = Counter(
+    "preauth_job_failures_total",
+    "Rounds of a loop beside the service that failed by a fault, not for want of the store.",
+    ("job",),
     registry=REGISTRY,
 )
 _STORE: Final = Histogram(

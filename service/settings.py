@@ -12,7 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from service import database_url
 
-__all__ = ["MAX_TOKEN_BYTES", "Settings"]
+__all__ = ["MAX_TOKEN_BYTES", "EnvironmentRefusedError", "Settings"]
 
 MIN_SECRET_BYTES, MAX_SECRET_BYTES = 24, 64
 """Of a webhook's secret, as Standard Webhooks want it."""
@@ -73,6 +73,10 @@ def _signing_secret(value: str) -> str:
 
 
 PostgresUrl = Annotated[str, AfterValidator(_postgres_url)]
+
+
+class EnvironmentRefusedError(ValueError):
+    """A variable that is not ours cannot be used; the message names it, not what is in it."""
 
 
 class Settings(BaseSettings):

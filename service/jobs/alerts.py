@@ -6,17 +6,18 @@ due again by itself, after a pause that doubles each time.
 """
 
 import asyncio
+import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from math import ceil
 from typing import Self
 
-import httpx
 from standardwebhooks.webhooks import Webhook
 
 from service import metrics
 from service.jobs.loop import Loop
+from service.jobs.outgoing import client_of_environment
 from service.ledger import Alert, Ledger
 from service.settings import Settings
 
@@ -42,18 +43,24 @@ class Alerts(Loop):
         self._timeout = settings.webhook_timeout
         hold = settings.webhook_timeout + _SLACK_SECONDS
         self._retry_seconds = ceil(max(settings.webhook_retry_seconds, hold))
-        self._client: httpx.AsyncClient | None = None
+        self._client = client_of_environment(settings.webhook_timeout)
 
     @classmethod
     def of(cls, settings: Settings, ledger: Ledger) -> Self | None:
-        """The loop, if there is somebody to tell."""
+        """The loop, if there is somebody to tell.
+
+        Raises:
+            EnvironmentRefusedError: no client can be made of what the environment says.
+        """
         if settings.webhook_url is None or settings.webhook_secret is None:
             return None
         return cls(ledger, settings, settings.webhook_url, settings.webhook_secret)
 
-    async def _run(self) -> None:
-        async with httpx.AsyncClient(timeout=self._timeout) as self._client:
-            await super()._run()
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Run beside the service, once: at the end its client is closed."""
+        async with self._client, super().running():
+            yield
 
     async def _one_batch(self) -> bool:
         due = await self._ledger.take_alerts(BATCH, self._retry_seconds)
@@ -83,7 +90,6 @@ class Alerts(Loop):
             return type(error).__name__
 
     async def _send(self, content: str, headers: dict[str, str]) -> str | None:
-        assert self._client is not None  # noqa: S101  # it is open while the loop runs
         async with self._client.stream(
             "POST", self._url, content=content, headers=headers
         ) as response:

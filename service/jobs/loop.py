@@ -36,6 +36,7 @@ class Loop(ABC):
     async def running(self) -> AsyncIterator[None]:
         """Run beside the service; at the end let the batch in flight finish, for a while."""
         task = asyncio.create_task(self._run(), name=self.name)
+        task.add_done_callback(self._tell_early_end)
         try:
             yield
         finally:
@@ -54,15 +55,36 @@ class Loop(ABC):
         try:
             while await self._one_batch() and not self._stopping.is_set():
                 pass
-        except StoreUnavailable as error:
-            metrics.STORE_UNAVAILABLE.labels(error.cause).inc()
-            self._note(down=True, cause=error.cause)
+        except asyncio.CancelledError as error:
+            if _is_cancelled():
+                raise
+            self._report(error)
         except Exception as error:  # noqa: BLE001  # whatever it is, the loop goes on
-            # What others say may hold what a caller sent.
-            reason = str(error) if isinstance(error, LedgerError) else None
-            self._log.error(f"{self.name}_failed", kind=type(error).__name__, reason=reason)
+            self._report(error)
         else:
-            self._note(down=False)
+            self._report(None)
+
+    def _report(self, error: BaseException | None) -> None:
+        """Say what became of a sweep. A metric or a line that cannot be written ends no loop."""
+        with contextlib.suppress(Exception):
+            if isinstance(error, StoreUnavailable):
+                metrics.STORE_UNAVAILABLE.labels(error.cause).inc()
+                self._note(down=True, cause=error.cause)
+            elif error is None:
+                self._note(down=False)
+            else:
+                metrics.JOB_FAILURES.labels(self.name).inc()
+                # What others say may hold what a caller sent.
+                reason = str(error) if isinstance(error, LedgerError) else None
+                self._log.error(f"{self.name}_failed", kind=type(error).__name__, reason=reason)
+
+    def _tell_early_end(self, task: asyncio.Task[None]) -> None:
+        """Nobody awaits the task while the service runs: its end would go unnoticed."""
+        if self._stopping.is_set():
+            return
+        metrics.JOB_FAILURES.labels(self.name).inc()
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        self._log.error(f"{self.name}_ended", kind=type(error).__name__)
 
     def _note(self, *, down: bool, cause: str = "") -> None:
         """One line when the store goes, one when it is back."""
@@ -71,3 +93,9 @@ class Loop(ABC):
             self._log.warning(
                 "store_lost" if down else "store_back", **({"cause": cause} if down else {})
             )
+
+
+def _is_cancelled() -> bool:
+    """Whether this task is, and not something that it waited for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -19,6 +19,7 @@ LABELS = {
     "outcome": {"authorized", "done", "denied", "refused", "delivered", "failed"},
     "reason": {"none", "other", *REASONS, *CODES}, "cause": set(StoreUnavailable.CAUSES),
     "result": {"found", "unknown", "cached"},
+    "job": {"expiry", "alerts", "scripted"},  # the last is of tests/jobs
 }  # fmt: skip
 
 

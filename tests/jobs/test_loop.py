@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from service.jobs import loop as loops
 from service.jobs.loop import Loop
 from service.ledger import LedgerFault, StoreUnavailable
-from service.metrics import STORE_UNAVAILABLE
+from service.metrics import JOB_FAILURES, STORE_UNAVAILABLE
 from tests.support.waits import until
 
 LONG = 3600.0
@@ -42,7 +42,7 @@ class Scripted(Loop):
         self.batches += 1
         await asyncio.sleep(self.seconds)
         step = self.steps.pop(0) if self.steps else False
-        if isinstance(step, Exception):
+        if isinstance(step, BaseException):
             raise step
         return step
 
@@ -126,3 +126,46 @@ async def test_a_bug_costs_a_batch_and_not_the_loop():
     loop = Scripted(0.01, ZeroDivisionError("what a caller sent"), False)
     lines = await run_until(loop, 3)
     assert lines == [{"event": "scripted_failed", "kind": "ZeroDivisionError", "reason": None}]
+
+
+async def test_a_wait_that_somebody_else_cancelled_costs_a_batch_and_not_the_loop():
+    """Nobody cancelled the loop: what it waited for was."""
+    lines = await run_until(Scripted(0.01, asyncio.CancelledError(), False), 3)
+    assert lines == [{"event": "scripted_failed", "kind": "CancelledError", "reason": None}]
+
+
+async def test_each_failure_is_counted_but_that_of_a_store_that_is_gone():
+    before = failures()
+    steps = ZeroDivisionError(), LedgerFault("22000"), asyncio.CancelledError()
+    await run_until(Scripted(0.01, *steps, StoreUnavailable("lost"), False), 5)
+    assert failures() == before + 3
+
+
+def failures():
+    return JOB_FAILURES.labels("scripted")._value.get()
+
+
+async def test_a_log_that_cannot_be_written_ends_no_loop():
+    def broken(*_):
+        raise BrokenPipeError
+
+    structlog.configure(processors=[broken])
+    loop = Scripted(0.01, ZeroDivisionError(), StoreUnavailable("lost"), False)
+
+    async def are_done():
+        return loop.batches >= 4
+
+    async with loop.running():
+        await until(are_done, "it goes on")
+
+
+async def test_a_loop_that_is_ended_from_outside_says_so():
+    before = failures()
+    with capture_logs() as lines:
+        async with Scripted(LONG).running():
+            [task] = [t for t in asyncio.all_tasks() if t.get_name() == "scripted"]
+            task.cancel()
+            await asyncio.wait([task])
+            await asyncio.sleep(0)
+    assert lines == [{"event": "scripted_ended", "kind": "CancelledError", "log_level": "error"}]
+    assert failures() == before + 1
