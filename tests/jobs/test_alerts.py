@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from service import migrate
+from service.jobs import loop as loops
 from service.jobs.alerts import Alerts
 from service.ledger import Ledger
 from service.metrics import ALERTS
@@ -160,6 +161,94 @@ async def test_a_receiver_that_is_slow_holds_up_neither_the_others_nor_the_end(
     assert len(set(receiver.arrived)) == 1
 
 
+async def test_what_is_answered_is_confirmed_while_another_hangs(
+    ledger, clock, database_url, receiver
+):
+    await reach(ledger, *EVERY[-6:])
+    receiver.open.clear()
+    receiver.at_once = 5
+    async with delivering(database_url, receiver, webhook_timeout=60):
+        await until(lambda: delivered(ledger, 5), "five are confirmed")
+    receiver.open.set()
+
+    clock.advance(hours=1)
+    async with delivering(database_url, receiver):
+        await until(lambda: delivered(ledger, 6), "all are delivered")
+    assert len(receiver.arrived) == 7
+    assert len(set(receiver.arrived)) == 6
+
+
+async def test_what_is_answered_is_confirmed_though_the_loop_is_cancelled_meanwhile(
+    ledger, clock, database_url, receiver, monkeypatch
+):
+    """Another transaction holds the confirmation up until the loop's time to stop is over."""
+    monkeypatch.setattr(loops, "_STOP_SECONDS", 0.05)
+    await reach(ledger, *EVERY[-6:])
+    async with locked(ledger, receiver) as release:
+        async with delivering(database_url, receiver):
+            await until(lambda: waits_for_a_lock(ledger), "they are being confirmed")
+            asyncio.get_running_loop().call_later(0.3, release.set)
+        assert await delivered(ledger, 6)
+
+
+async def test_a_confirmation_that_hangs_does_not_hold_up_the_end(
+    ledger, clock, database_url, receiver
+):
+    await reach(ledger, *EVERY[-6:])
+    async with locked(ledger, receiver):
+        async with delivering(database_url, receiver):
+            await until(lambda: waits_for_a_lock(ledger), "they are being confirmed")
+            begun = time.monotonic()
+        assert time.monotonic() - begun < 5
+
+
+@asynccontextmanager
+async def locked(ledger, receiver):
+    """The outbox, from before the receiver answers until the event that is given is set."""
+    other = await ledger.connect()
+    release = asyncio.Event()
+    receiver.open.clear()
+
+    async def hold():
+        await until(lambda: came(receiver, 6), "all were sent")
+        async with other.connection.transaction():
+            await other.connection.execute("lock table preauth.outbox in exclusive mode")
+            receiver.open.set()
+            await release.wait()
+
+    holder = asyncio.create_task(hold())
+    yield release
+    release.set()
+    await holder
+
+
+async def accepted(receiver, count):
+    return len(receiver.accepted) >= count
+
+
+async def waits_for_a_lock(ledger):
+    return await ledger.connection.fetchval(
+        "select count(*) > 0 from pg_stat_activity where wait_event_type = 'Lock'"
+        " and datname = current_database() and query like '%confirm_alerts%'"
+    )
+
+
+async def test_what_was_answered_while_the_store_was_away_is_confirmed_when_it_is_back(
+    ledger, clock, database_url, receiver
+):
+    """It is not sent again: nobody but this worker knows of the answer."""
+    await reach(ledger, *EVERY[-6:])
+    confirm = "alter function preauth_api.{}(bigint[]) rename to {}"
+    await ledger.connection.execute(confirm.format("confirm_alerts", "gone"))
+    async with delivering(database_url, receiver):
+        await until(lambda: accepted(receiver, 6), "all are answered")
+        await asyncio.sleep(0.2)
+        assert await delivered(ledger, 0)
+        await ledger.connection.execute(confirm.format("gone", "confirm_alerts"))
+        await until(lambda: delivered(ledger, 6), "they are confirmed")
+    assert len(receiver.arrived) == 6
+
+
 async def test_an_answer_that_comes_too_late_counts_as_none(ledger, clock, database_url, receiver):
     await reach(ledger, 80)
     before = ALERTS.labels("failed")._value.get()
@@ -304,3 +393,18 @@ class TestProcesses:
         served.process.terminate()
         served.process.wait(timeout=20)
         until_sync(lambda: not served.answers(), "nobody answers any more")
+
+    @pytest.mark.e2e
+    async def test_told_to_stop_while_the_receiver_hangs_it_delivers_nothing_acknowledged_again(
+        self, ledger, database_url, receiver, serve
+    ):
+        receiver.open.clear()
+        receiver.at_once = 5
+        served = serve(1, PREAUTH_WEBHOOK_TIMEOUT="60")
+        await reach(ledger, *EVERY[-6:])
+        await until(lambda: came(receiver, 6), "all were sent")
+        await until(lambda: accepted(receiver, 5), "five are answered")
+        served.process.terminate()
+        served.process.wait(timeout=20)
+        assert await delivered(ledger, 5)
+        receiver.open.set()
