@@ -38,6 +38,7 @@ from service.api.settle import settle
 from service.jobs.alerts import Alerts
 from service.jobs.expiry import Expiry
 from service.jobs.loop import Loop
+from service.jobs.stuck import Stuck
 from service.ledger import Ledger
 from service.settings import Settings
 
@@ -88,7 +89,10 @@ def _state(settings: Settings, ledger: Ledger) -> State:
 
 
 def _jobs(settings: Settings, ledger: Ledger) -> list[Loop]:
-    jobs: list[Loop] = [Expiry(ledger, settings.expiry_interval_seconds)]
+    jobs: list[Loop] = [
+        Expiry(ledger, settings.expiry_interval_seconds),
+        Stuck(ledger, settings.stuck_interval_seconds),
+    ]
     if (alerts := Alerts.of(settings, ledger)) is not None:
         jobs.append(alerts)
     return jobs

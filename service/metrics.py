@@ -11,6 +11,7 @@ from prometheus_client import (  # noqa: E402
     CONTENT_TYPE_LATEST,
     CollectorRegistry,
     Counter,
+    Gauge,
     Histogram,
     generate_latest,
 )
@@ -20,12 +21,15 @@ __all__ = [
     "ALERTS",
     "CONTENT_TYPE",
     "DECISIONS",
+    "EXCEPTIONS",
     "EXPIRED",
     "JOB_FAILURES",
     "KEY_LOOKUPS",
     "REQUEST_SECONDS",
     "STORE_SECONDS",
     "STORE_UNAVAILABLE",
+    "STUCK_HOLDS",
+    "STUCK_SECONDS",
     "SUCCESSES",
     "Histogram",
     "exposition",
@@ -50,6 +54,12 @@ DECISIONS: Final = Counter(
     ("call", "outcome", "reason"),
     registry=REGISTRY,
 )
+_EXCEPTIONS: Final = Counter(
+    "preauth_exceptions_total",
+    "Answers about spend that was not as authorized: kind overage, late, recorded, or review.",
+    ("call", "kind"),
+    registry=REGISTRY,
+)
 STORE_UNAVAILABLE: Final = Counter(
     "preauth_store_unavailable_total",
     "Calls that PostgreSQL did not answer, by cause.",
@@ -71,6 +81,21 @@ ALERTS: Final = Counter(
     ("outcome",),
     registry=REGISTRY,
 )
+# What every worker measures is the same: of several the last is true, not the sum.
+STUCK_HOLDS: Final = Gauge(
+    "preauth_stuck_holds",
+    "Holds that time will not end, by state; the 100 oldest are counted.",
+    ("state",),
+    registry=REGISTRY,
+    multiprocess_mode="mostrecent",
+)
+STUCK_SECONDS: Final = Gauge(
+    "preauth_stuck_oldest_seconds",
+    "Time since the decision about the oldest of them; 0 where there is none.",
+    ("state",),
+    registry=REGISTRY,
+    multiprocess_mode="mostrecent",
+)
 JOB_FAILURES: Final = Counter(
     "preauth_job_failures_total",
     "Rounds of a loop beside the service that failed by a fault, not for want of the store.",
@@ -84,6 +109,17 @@ _STORE: Final = Histogram(
     buckets=_BUCKETS,
     registry=REGISTRY,
 )
+EXCEPTIONS: Final = {
+    (call, kind): _EXCEPTIONS.labels(call, kind)
+    for call, kinds in (
+        ("settle", ("overage", "late", "review")),
+        ("resolve", ("overage", "late", "review")),
+        ("charge", ("recorded",)),
+    )
+    for kind in kinds
+}
+"""By call and kind. They are there from the start: an alert on an increase wants a 0 before it."""
+
 SUCCESSES: Final = {
     call: DECISIONS.labels(call, "authorized" if call in {"reserve", "charge"} else "done", "none")
     for call in _CALLS

@@ -134,6 +134,9 @@ class Settings(BaseSettings):
     expiry_interval_seconds: float = Field(default=1.0, gt=0, le=3600)
     """Seconds between two looks for lapsed holds."""
 
+    stuck_interval_seconds: float = Field(default=15.0, gt=0, le=3600)
+    """Seconds between two looks for holds that time will not end."""
+
     webhook_url: Annotated[str, AfterValidator(_http_url)] | None = Field(default=None, repr=False)
     """Where the outbox is delivered to; unset, its messages wait."""
 

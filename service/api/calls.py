@@ -41,6 +41,17 @@ REASONS = (
 """Why a request is denied: a closed vocabulary."""
 
 
+_SETTLEMENT = ((b'"overage": {"', "overage"), (b'"late": true', "late"))
+_MARKS: dict[Call, tuple[tuple[bytes, str], ...]] = {
+    "settle": _SETTLEMENT,
+    "resolve": _SETTLEMENT,
+    "charge": ((b'"recorded": true', "recorded"),),
+}
+"""What stands in an answer about spend that was not as authorized: in each call's, as the ledger
+writes it. A caller's text cannot hold them, its quotes are escaped; to parse every answer would
+cost more than to find them."""
+
+
 def ledger_of(request: AnyRequest) -> Ledger:
     """The ledger of the application that a request came to."""
     ledger: Ledger = request.app.state.ledger
@@ -117,6 +128,9 @@ def count(call: Call, outcome: Outcome) -> None:
     """Count an answer by what became of the call."""
     if not outcome.is_problem:
         metrics.SUCCESSES[call].inc()
+        for mark, kind in _MARKS.get(call, ()):
+            if mark in outcome.body:
+                metrics.EXCEPTIONS[call, kind].inc()
         return
     body = json.loads(outcome.body)
     if body.get("decision") == "denied":
@@ -124,6 +138,9 @@ def count(call: Call, outcome: Outcome) -> None:
     else:
         code = str(body.get("type")).rpartition("/")[2]
         metrics.DECISIONS.labels(call, "refused", _known(code, CODES)).inc()
+        # A hold under review refuses to be released or extended too: that is no attempt to settle.
+        if code == "settlement_exceeds_hold" and (call, "review") in metrics.EXCEPTIONS:
+            metrics.EXCEPTIONS[call, "review"].inc()
 
 
 def _known(value: Any, vocabulary: Any) -> str:

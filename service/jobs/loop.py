@@ -26,6 +26,7 @@ class Loop(ABC):
         self._interval = interval_seconds
         self._stopping = asyncio.Event()
         self._down = False
+        self._failures = metrics.JOB_FAILURES.labels(self.name)
         self._log: Any = structlog.get_logger(f"preauth.{self.name}")
 
     @abstractmethod
@@ -73,7 +74,7 @@ class Loop(ABC):
             elif error is None:
                 self._note(down=False)
             else:
-                metrics.JOB_FAILURES.labels(self.name).inc()
+                self._failures.inc()
                 # What others say may hold what a caller sent.
                 reason = str(error) if isinstance(error, LedgerError) else None
                 self._log.error(f"{self.name}_failed", kind=type(error).__name__, reason=reason)
@@ -82,7 +83,7 @@ class Loop(ABC):
         """Nobody awaits the task while the service runs: its end would go unnoticed."""
         if self._stopping.is_set():
             return
-        metrics.JOB_FAILURES.labels(self.name).inc()
+        self._failures.inc()
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         self._log.error(f"{self.name}_ended", kind=type(error).__name__)
 

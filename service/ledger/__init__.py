@@ -18,7 +18,7 @@ from service.ledger.errors import (
 )
 from service.ledger.ledger import CALLS, Call, Ledger
 from service.ledger.outcome import Outcome
-from service.ledger.records import Alert, Item, KeyRecord
+from service.ledger.records import Alert, Item, KeyRecord, StuckHolds
 
 __all__ = [
     "CALLS",
@@ -33,4 +33,5 @@ __all__ = [
     "LedgerFault",
     "Outcome",
     "StoreUnavailable",
+    "StuckHolds",
 ]

@@ -10,7 +10,7 @@ from service import metrics
 from service.ledger.coalescer import Coalescer, Passenger
 from service.ledger.connections import Connections, session_settings
 from service.ledger.outcome import Outcome
-from service.ledger.records import Alert, Item, KeyRecord
+from service.ledger.records import Alert, Item, KeyRecord, StuckHolds
 from service.settings import Settings
 
 __all__ = ["CALLS", "Call", "Ledger"]
@@ -324,6 +324,16 @@ class Ledger:
         await self._connections.fetch(
             "select preauth_api.confirm_alerts(message_ids => $1)", message_ids, resend=True
         )
+
+    async def stuck(self, max_count: int) -> list[StuckHolds]:
+        """The oldest ``max_count`` (1 to 500) holds that time will not end, counted by state."""
+        rows = await self._connections.fetch(
+            "select i ->> 'state', count(*), max((i ->> 'age_seconds')::bigint) from"
+            " jsonb_array_elements(preauth_api.audit_stuck(max_count => $1) -> 'items') as i"
+            " group by 1",
+            max_count, resend=True,
+        )  # fmt: skip
+        return [StuckHolds(*row) for row in rows]
 
     async def revision(self) -> str | None:
         """The migration that the database is at."""

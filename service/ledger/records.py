@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-__all__ = ["Alert", "Item", "KeyRecord"]
+__all__ = ["Alert", "Item", "KeyRecord", "StuckHolds"]
 
 
 class Item(NamedTuple):
@@ -28,3 +28,11 @@ class Alert(NamedTuple):
     topic: str
     body: str
     created_at: datetime
+
+
+class StuckHolds(NamedTuple):
+    """How many holds of a state time will not end, and how long ago the oldest was decided."""
+
+    state: str
+    holds: int
+    oldest_seconds: int

@@ -19,7 +19,8 @@ LABELS = {
     "outcome": {"authorized", "done", "denied", "refused", "delivered", "failed"},
     "reason": {"none", "other", *REASONS, *CODES}, "cause": set(StoreUnavailable.CAUSES),
     "result": {"found", "unknown", "cached"},
-    "job": {"expiry", "alerts", "scripted"},  # the last is of tests/jobs
+    "job": {"expiry", "alerts", "stuck", "scripted"},  # the last is of tests/jobs
+    "kind": {"overage", "late", "recorded", "review"}, "state": {"unknown", "overage_review"},
 }  # fmt: skip
 
 
