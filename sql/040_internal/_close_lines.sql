@@ -59,4 +59,4 @@ begin
 end
 $$;
 comment on function preauth._close_lines(preauth._closing[], timestamptz) is
-  'Closes hold lines and moves their windows by what that changes; the lines that were closed, with their windows'' figures just after each. A line''s state is the guard: what another call closed first is left out and moves nothing.';
+  'Closes hold lines and moves their windows by what that changes; the lines that were closed, with their windows'' figures just after each. Those that lapse come last. A line''s state is the guard: what another call closed first is left out and moves nothing.';

@@ -317,10 +317,10 @@ class Model:
     def _expire(self, reservation: Reservation, at: datetime) -> None:
         policy = reservation.on_expiry
         for line in reservation.lines:
-            if line.lapses_at is not None:
-                line.state = "lapsed"
-            elif policy == "charge":
+            if policy == "charge":
                 self._charge(line, line.held, at)
+            elif line.lapses_at is not None:
+                line.state = "lapsed"
         reservation.state = {"keep": "unknown", "charge": "settled", "release": "lapsed"}[policy]
 
     def change_limit(self, budget: Budget, limit: int | None, apply: str, at: datetime) -> None:
