@@ -1,11 +1,13 @@
 """An account under another name: nowhere the old one, everywhere the same sums."""
 
+import asyncio
 import re
 
 import pytest
 
 from tests.support.checks import assert_problem
 from tests.support.money import budget, tokens
+from tests.support.waits import until
 
 NAME = "jane.doe@example.com"
 KNOWN = {"account_id", "parent_id", "scope"}
@@ -95,6 +97,52 @@ async def test_an_account_that_holds_something_is_not_forgotten(ledger):
     before = await ledger.contents()
     assert_problem(await ledger.call("forget", account_id=NAME, reason="x"), 409, "holds_open")
     assert await ledger.contents() == before
+
+
+async def due(ledger, clock, on_expiry):
+    """A hold whose time has passed, unswept, on budgets with that policy and leases above."""
+    await ledger.grant("org", 5000, name="shared", on_expiry="release")
+    await ledger.grant(NAME, 2000, on_expiry=on_expiry, thresholds=[1])
+    await ledger.reserve("due", NAME, tokens(100), ttl_seconds=5)
+    clock.advance(seconds=5)
+
+
+@pytest.mark.parametrize("on_expiry", ["release", "charge"])
+async def test_what_time_has_ended_is_no_open_hold_though_no_sweep_has_come(
+    ledger, clock, on_expiry
+):
+    await due(ledger, clock, on_expiry)
+    pseudonym = (await ledger.call("forget", account_id=NAME, reason="x"))["account_id"]
+    figures = await ledger.figures(pseudonym)
+    assert (figures.settled, figures.reserved) == (349 + 100 * (on_expiry == "charge"), 0)
+    left = await dump(ledger)
+    assert [t for t, text in left.items() if NAME in text and t != "change_log"] == []
+    assert await ledger.expire() == 0
+    assert await ledger.connection.fetch("select * from preauth_api.verify()") == []
+
+
+async def test_what_time_has_made_unknown_is_still_held(ledger, clock):
+    await due(ledger, clock, "keep")
+    assert_problem(await ledger.call("forget", account_id=NAME, reason="x"), 409, "holds_open")
+    assert (await ledger.figures(NAME)).reserved == 100
+
+
+async def test_it_has_locked_no_window_while_it_waits_for_who_settles_a_hold_that_is_due(
+    ledger, clock
+):
+    """Windows come after reservations, for everybody: else both would wait for each other."""
+    await due(ledger, clock, "release")
+    parked, forgetting = await ledger.sessions(2)
+    async with parked.connection.transaction():
+        await parked.connection.fetch(
+            "select from preauth.reservation where request_id = 'due' for update"
+        )
+        waiting = asyncio.create_task(forgetting.call("forget", account_id=NAME, reason="x"))
+        await until(lambda: ledger.waits(forgetting), "it waits for the reservation")
+        await ledger.connection.fetch("select from preauth.budget_window for update nowait")
+        assert (await parked.settle("due", tokens(60)))["late"] is True
+    pseudonym = (await waiting)["account_id"]
+    assert (await ledger.figures(pseudonym)).settled == 349 + 60
 
 
 async def test_an_account_that_is_called_as_a_unit_is_keeps_every_other_meaning(ledger):
