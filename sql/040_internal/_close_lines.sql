@@ -11,6 +11,7 @@ declare
   seen timestamptz;
   place integer;
   held boolean;
+  next_state text;
   lapsed boolean;
   notable boolean := false;
 begin
@@ -39,15 +40,19 @@ begin
     end if;
     continue when closings[k].next_state = 'lapsed' and not coalesce(lines[k].lapses_at <= at, false);
     lapsed := coalesce(lines[k].lapses_at <= seen, false);
+    next_state := closings[k].next_state;
     place := array_position(ids, lines[k].window_id);
     tallies[place].freed := tallies[place].freed + case when held then lines[k].amount else 0 end;
     if held and lapsed then
       tallies[place].lapsed := tallies[place].lapsed - lines[k].amount;
+      if next_state = 'released' then
+        next_state := 'lapsed';  -- it was back already: nobody released it
+      end if;
     end if;
     tallies[place].spent := tallies[place].spent + coalesce(closings[k].settled_amount, 0);
     notable := notable or coalesce(tallies[place].settled + tallies[place].spent >= tallies[place].notable_from, false);
     closed := closed || row(lines[k].created_at, lines[k].request_id, lines[k].account_id, lines[k].position, lines[k].window_id,
-      tallies[place].scope, tallies[place].budget, tallies[place].unit, tallies[place].window_key, closings[k].next_state,
+      tallies[place].scope, tallies[place].budget, tallies[place].unit, tallies[place].window_key, next_state,
       not held or lapsed, lines[k].amount, closings[k].settled_amount, tallies[place].settled + tallies[place].spent,
       tallies[place].reserved - tallies[place].freed - coalesce(tallies[place].lapsed, 0), tallies[place].limit_amount)::preauth._closed;
   end loop;
@@ -59,4 +64,4 @@ begin
 end
 $$;
 comment on function preauth._close_lines(preauth._closing[], timestamptz) is
-  'Closes hold lines and moves their windows by what that changes; the lines that were closed, with their windows'' figures just after each. Those that lapse come last. A line''s state is the guard: what another call closed first is left out and moves nothing.';
+  'Closes hold lines and moves their windows by what that changes; the lines that were closed, with their windows'' figures just after each. Those that lapse come last; a lease that has lapsed lapses where it was to be released. A line''s state is the guard: what another call closed first is left out and moves nothing.';

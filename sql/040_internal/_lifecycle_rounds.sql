@@ -6,7 +6,7 @@ declare
   answers preauth._answer[] := array[]::preauth._answer[];
   turn preauth._ask[];
 begin
-  if not (preauth._has_twin(asks) or cardinality(asks) > 1 and (call = 'resolve' or preauth._is_charge_due(held, at))) then
+  if not (preauth._has_twin(asks) or cardinality(asks) > 1 and (call = 'resolve' or preauth._is_due(held, at))) then
     return preauth._lifecycle_round(call, asks, held, at);
   end if;
   perform preauth._lock_windows(array(select distinct h.window_id from unnest(preauth._holdings(held)) as h));
@@ -20,4 +20,4 @@ begin
 end
 $$;
 comment on function preauth._lifecycle_rounds(text, preauth._ask[], preauth.reservation[], timestamptz) is
-  'Takes the asks in rounds in which no reservation comes twice. Where windows will be moved more than once (in several rounds; by settlements and releases, or by expiries and settlements, of one round), every window is locked before, so that the lock order holds.';
+  'Takes the asks in rounds in which no reservation comes twice. Where windows will be moved more than once (in several rounds; by settlements and releases, or by expiries, lapses and settlements, of one round), every window is locked before, so that the lock order holds.';

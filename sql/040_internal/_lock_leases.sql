@@ -1,11 +1,10 @@
--- What has lapsed already is not locked: a decision could not give it back, and would count it, for as long as this call takes.
 create function preauth._lock_leases(held preauth.reservation, at timestamptz) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform from preauth.hold_line as l
-  where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and l.lapses_at > at
+  where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and l.lapses_at is not null
   order by l.position
   for no key update;
   return not exists (

@@ -5,6 +5,7 @@ as $$
 declare
   r preauth.reservation;
 begin
+  perform preauth._lapse_lines(held, at);
   if not preauth._lock_leases(held, at) and not exists (
     select from preauth.hold_line as l where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and l.state = 'held' and l.lapses_at is null)
   then
@@ -19,4 +20,4 @@ begin
   return row(ask.n, 200, null, preauth._unknown_body(r)::json, null)::preauth._answer;
 end
 $$;
-comment on function preauth._mark_unknown(preauth._ask, preauth.reservation, timestamptz) is 'The provider may or may not have billed: the hold is kept, leases included, until it is settled or resolved.';
+comment on function preauth._mark_unknown(preauth._ask, preauth.reservation, timestamptz) is 'The provider may or may not have billed: the hold is kept, leases included but for those that have lapsed, until it is settled or resolved.';

@@ -13,7 +13,8 @@ as $$
       jsonb_agg(preauth._hold_line_json(c.account_id, c.budget, c.scope, c.unit, c.window_key, c.amount,
         c.limit_after - c.settled_after - c.reserved_after) order by c.position) as lines
     from unnest(closed) as c
+    where c.state = 'released'
     group by c.request_id, c.account_id
   ) as l on l.request_id = a.request_id and l.account_id = a.account_id
 $$;
-comment on function preauth._release_replies(preauth._ask[], preauth._closed[], timestamptz) is 'The replies to releases: what each line gave back.';
+comment on function preauth._release_replies(preauth._ask[], preauth._closed[], timestamptz) is 'The replies to releases: what each line gave back; a lease that had lapsed had done so before.';

@@ -13,7 +13,7 @@ as $$
         from preauth.hold_line as l
         join preauth.budget_window as w on w.window_id = l.window_id
         join preauth.budget as b on b.budget_id = w.budget_id
-        where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'held' and b.unit <> 'open_holds'
+        where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'held' and coalesce(l.lapses_at > at, true) and b.unit <> 'open_holds'
         group by b.unit
       ) as h),
     'refused', case when r.state = 'overage_review' then r.closure -> 'amounts' end)

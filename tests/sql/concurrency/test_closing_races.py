@@ -174,10 +174,11 @@ async def test_what_lapsed_of_a_hold_is_given_back_while_someone_keeps_the_rest(
     async with keeping.connection.transaction():
         reply = await keeping.settle("kept", outcome="unknown")
         assert reply["state"] == "unknown"
-        await reserving.connection.execute("set statement_timeout = '3s'")
-        reply = await reserving.reserve("next", "ann", tokens(900))
-        assert reply["decision"] == "authorized"
-        assert reply["lines"][0]["available"] == 100
+        waiting = asyncio.create_task(reserving.reserve("next", "ann", tokens(900)))
+        await until(lambda: ledger.waits(reserving), "the decision waits for the window")
+    reply = await waiting
+    assert reply["decision"] == "authorized"
+    assert reply["lines"][0]["available"] == 100
     assert await ledger.figures("org") == Figures(0, 1300, 3700)
     assert await ledger.figures("ann") == Figures(0, 900, 100)
 

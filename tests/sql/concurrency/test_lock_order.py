@@ -88,26 +88,30 @@ async def test_what_comes_before_is_locked_and_what_comes_after_is_free(tree, ca
 
 
 MIXED = {
-    "settle and release": ("resolve", [200, 200], [
+    "settle and release": ("charge", "resolve", [200, 200], [
         {"request_id": "r1", "action": "settle", "amounts": tokens(1), "reason": "seen"},
         {"request_id": "r2", "action": "release", "reason": "seen"},
     ]),
-    "expire and settle": ("settle", [409, 200], [
+    "expire and settle": ("charge", "settle", [409, 200], [
         {"request_id": "due", "amounts": tokens(1)},
         {"request_id": "r2", "amounts": tokens(1)},
     ]),
+    "lapse and settle": ("keep", "settle", [200, 200], [
+        {"request_id": "due", "outcome": "unknown"},
+        {"request_id": "r2", "amounts": tokens(1)},
+    ]),
 }  # fmt: skip
-"""Batches that close lines in two steps, and what their items are answered."""
+"""Batches that close lines in two steps: what becomes of a hold that is due, the call, and what its items are answered."""
 
 
 @pytest.mark.parametrize("batch", MIXED)
 async def test_a_batch_in_two_steps_has_locked_no_parent_while_it_waits_for_a_child(
     tree, clock, batch
 ):
-    call, statuses, items = MIXED[batch]
+    on_expiry, call, statuses, items = MIXED[batch]
     await tree.put_account("bob", parent_id="team")
     await tree.grant("bob", 10**6)
-    await tree.grant("ann", 10**6, "first", on_expiry="charge")
+    await tree.grant("ann", 10**6, "first", on_expiry=on_expiry)
     await tree.reserve("due", "ann", tokens(10), ttl_seconds=5)
     await tree.reserve("r2", "bob", tokens(10), ttl_seconds=60)
     clock.advance(seconds=5)
