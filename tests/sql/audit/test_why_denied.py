@@ -5,7 +5,8 @@ import random
 import pytest
 
 from tests.support.checks import assert_problem
-from tests.support.money import rolling, tokens
+from tests.support.ledger import Ledger
+from tests.support.money import budget, calendar, rolling, tokens
 
 
 def holds(found):
@@ -54,6 +55,80 @@ async def test_a_rolling_windows_figures_now_are_without_what_has_aged_out(ledge
     found = await ledger.call("audit_why_denied", request_id="no")
     assert found["denial"]["settled"] == 900
     assert (found["window"]["settled"], found["window"]["available"]) == (300, 700)
+
+
+FIGURES = ("limit", "settled", "reserved", "available")
+
+
+async def lapse(ledger: Ledger) -> None:
+    await ledger.grant("ann", 1000, on_expiry="release")
+    await ledger.reserve("lease", "ann", tokens(900), ttl_seconds=5)
+    await ledger.reserve("open", "ann", tokens(30), ttl_seconds=86_400)
+
+
+async def lapse_of_another_expiry(ledger: Ledger) -> None:
+    await lapse(ledger)
+    await ledger.grant("ann", 1000, on_expiry="keep")
+
+
+async def end_of_a_raise(ledger: Ledger) -> None:
+    await ledger.grant("ann", 1000)
+    body = {"amount": 500, "expires_at": "2026-09-14T13:00:00Z", "reason": "a launch"}
+    await ledger.call("put_raise", account_id="ann", name="cap", body=body)
+    await ledger.reserve("open", "ann", tokens(30))
+
+
+async def beginning_of_a_plan(ledger: Ledger) -> None:
+    await ledger.put_plan("trial", budget("cap", 1000))
+    await ledger.put_plan("paid", budget("cap", 50))
+    await ledger.put_account("ann", plan_id="trial")
+    body = {"plan_id": "paid", "at": "2026-09-14T13:00:00Z", "reason": "the trial ends"}
+    await ledger.call("switch_plan", account_id="ann", body=body)
+    await ledger.charge("spent", "ann", tokens(10))
+
+
+async def beginning_of_a_plan_under_a_raise_with_a_lease(ledger: Ledger) -> None:
+    await ledger.put_plan("trial", budget("cap", 1000, on_expiry="release"))
+    await ledger.put_plan("paid", budget("cap", 50, on_expiry="release"))
+    await ledger.put_account("ann", plan_id="trial")
+    body = {"plan_id": "paid", "at": "2026-09-14T13:00:00Z", "reason": "the trial ends"}
+    await ledger.call("switch_plan", account_id="ann", body=body)
+    body = {"amount": 500, "expires_at": "2026-09-14T13:30:00Z", "reason": "a launch"}
+    await ledger.call("put_raise", account_id="ann", name="cap", body=body)
+    await ledger.reserve("lease", "ann", tokens(900), ttl_seconds=5)
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        lapse,
+        lapse_of_another_expiry,
+        end_of_a_raise,
+        beginning_of_a_plan,
+        beginning_of_a_plan_under_a_raise_with_a_lease,
+    ],
+)
+async def test_the_window_as_it_is_now_is_what_the_balance_says(ledger, clock, begin):
+    """Time alone has changed it: nothing is written down yet."""
+    await begin(ledger)
+    await ledger.reserve("no", "ann", tokens(5000))
+    for now in ("12:00:01", "13:00:00", "13:30:00", "14:00:00"):
+        clock.set(f"2026-09-14T{now}Z")
+        told = (await ledger.call("audit_why_denied", request_id="no"))["window"]
+        balance = await ledger.window("ann")
+        assert [told[f] for f in FIGURES] == [balance[f] for f in FIGURES], now
+
+
+async def test_a_window_that_is_over_shows_how_it_ended(ledger, clock):
+    """The lease has lapsed, and the raise ended before it did; nobody has asked since."""
+    await ledger.grant("ann", 1000, on_expiry="release", window=calendar("day"))
+    body = {"amount": 500, "expires_at": "2026-09-14T13:00:00Z", "reason": "a launch"}
+    await ledger.call("put_raise", account_id="ann", name="cap", body=body)
+    await ledger.reserve("lease", "ann", tokens(900), ttl_seconds=5)
+    await ledger.reserve("no", "ann", tokens(5000))
+    clock.set("2026-09-16T12:00:00Z")
+    told = (await ledger.call("audit_why_denied", request_id="no"))["window"]
+    assert [told[f] for f in FIGURES] == [1000, 0, 0, 1000]
 
 
 async def test_a_shared_scopes_holds_are_those_of_all_below_it(ledger):

@@ -50,6 +50,17 @@ async def test_a_percentage_that_is_no_whole_amount_is_reached_above_it(ledger, 
     assert await percentages(ledger) == [50]
 
 
+async def test_a_lease_that_has_lapsed_is_not_told_as_held(ledger, clock):
+    await ledger.grant("ann", on_expiry="release", thresholds=[50])
+    await ledger.reserve("lapsed", "ann", tokens(300), ttl_seconds=1)
+    await ledger.reserve("open", "ann", tokens(20), ttl_seconds=1000)
+    await ledger.reserve("r", "ann", tokens(500), ttl_seconds=1000)
+    clock.advance(seconds=2)
+    await ledger.settle("r", tokens(500))
+    held = "select (body ->> 'reserved')::bigint from preauth.outbox"
+    assert await ledger.connection.fetchval(held) == 20
+
+
 async def test_what_is_held_reaches_no_threshold(at_79):
     await at_79.reserve("r2", "ann", tokens(10))
     await at_79.release("r2")
