@@ -64,6 +64,7 @@ begin
             slots := preauth._with_next_capacities(slots, slot_ids);
           end if;
           ruling := preauth._shortage_ruling(n, option_no, places[short], slots[places[short]], reserved[places[short]], wanted[short]);
+          ruling.available := ruling.available + coalesce(gone.lapsed, 0);
         end if;
       end if;
       if ruling.verdict is null then

@@ -1,6 +1,6 @@
 create function preauth._prove_denials(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[],
-  reserved bigint[], lines preauth._line[], made bigint[], at timestamptz, rulings preauth._ruling[]) returns preauth._ruling[]
+  lines preauth._line[], made bigint[], at timestamptz, inout reserved bigint[], inout rulings preauth._ruling[])
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -9,11 +9,15 @@ declare
   lapses preauth._lapse[] := preauth._lapses(slots, lines, expiries, at, 256);
   looked_until timestamptz := (select min(l.lapses_at) from unnest(lapses) as l where l.is_last);
   some_turn constant boolean := preauth._may_turn(preauth._paths_of(routes), slot_ids);
+  left_held bigint[] := reserved;
   places integer[];
   wanted bigint[];
   fits_at timestamptz;
   affordable jsonb;
 begin
+  if cardinality(lapses) > 0 then
+    left_held := preauth._without_lapsed(reserved, slot_ids, lapses, at);
+  end if;
   for n in 1 .. cardinality(rulings) loop
     continue when not preauth._is_denial(rulings[n].verdict);
     fits_at := null;
@@ -29,19 +33,15 @@ begin
     if rulings[n].slot is not null then
       places := preauth._places(routes[route_of[n]], slot_ids, asks[n].call);
       wanted := preauth._wanted(routes[route_of[n]], places, preauth._asked_amounts(asks[n].body, 0, quotes, quote_of[n]));
-      affordable := preauth._affordable(asks[n], quotes[quote_of[n]], slots[rulings[n].slot], places, wanted, slots, reserved);
-    end if;
-    if cardinality(lapses) > 0 and rulings[n].required + least(slots[rulings[n].slot].settled, 0) > slots[rulings[n].slot].capacity then
-      -- for a request that never fits this window no more leases were given back than each decision gives back
-      rulings[n].available := rulings[n].available + preauth._lapsed(slot_ids[rulings[n].slot], at);
+      affordable := preauth._affordable(asks[n], quotes[quote_of[n]], slots[rulings[n].slot], places, wanted, slots, left_held);
     end if;
     if rulings[n].verdict = 'exceeds_limit' and fits_at is not null and preauth._last_option(asks[n].body) = 0 then
       rulings[n].verdict := 'budget_exhausted';
     end if;
     rulings[n].denial := preauth._denial(rulings[n], slots[rulings[n].slot], fits_at, affordable, at);
   end loop;
-  return rulings;
+  reserved := left_held;
 end
 $$;
-comment on function preauth._prove_denials(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], bigint[], preauth._line[], bigint[], timestamptz, preauth._ruling[]) is
-  'The rulings with the figures that prove each denial and when to come again. The first 256 leases of each slot are looked at, where that does not do the first 10000.';
+comment on function preauth._prove_denials(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], preauth._line[], bigint[], timestamptz, bigint[], preauth._ruling[]) is
+  'The rulings with the figures that prove each denial and when to come again. The first 256 leases of each slot are looked at, where that does not do the first 10000. reserved: the slots'' reserved amounts as they are written, and then without lapsed leases.';

@@ -6,6 +6,7 @@ declare
   way record;
   quoted record;
   locked record;
+  proved record;
   decided record;
   rulings preauth._ruling[];
   recorded integer[];
@@ -24,7 +25,9 @@ begin
     perform preauth._close_unused_accounts(way.opened, asks, rulings);
   end if;
   if preauth._has_denial(rulings) then
-    rulings := preauth._prove_denials(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, decided.slots, locked.slot_ids, decided.reserved, decided.lines, way.made, at, rulings);
+    proved := preauth._prove_denials(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, decided.slots, locked.slot_ids, decided.lines, way.made, at, decided.reserved, rulings);
+    rulings := proved.rulings;
+    decided.reserved := proved.reserved;
   end if;
   recorded := preauth._record(asks, quoted.quotes, quoted.quote_of, rulings, decided.lines, decided.slots, at);
   if way.worked_out is not null then

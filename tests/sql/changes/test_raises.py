@@ -6,6 +6,7 @@ from tests.support.money import DAY, LIFETIME, MAX_AMOUNT, MONTH, budget, tokens
 from tests.support.session import Figures
 
 FRIDAY = "2026-09-18T12:00:00Z"
+SATURDAY = "2026-09-19T12:00:00Z"
 
 
 async def put(ledger, amount=50):
@@ -117,3 +118,12 @@ async def test_the_present_plan_now_gives_a_window_that_never_ends_the_plans_lim
     assert await limit(ledger) == 100
     await switch(ledger, "b", apply="now")
     assert await limit(ledger) == 60
+
+@pytest.mark.parametrize("end_it", ["settle", "release"])
+async def test_what_is_left_after_a_hold_ends_counts_no_raise_that_has_ended(ledger, clock, end_it):
+    await ledger.grant("ann", 100)
+    await put(ledger)
+    await ledger.reserve("r", "ann", tokens(10))
+    clock.set(SATURDAY)
+    reply = await (ledger.settle("r", tokens(10)) if end_it == "settle" else ledger.release("r"))
+    assert reply["lines"][0]["available"] == (await ledger.figures("ann")).available

@@ -1,5 +1,7 @@
 """Leases that have lapsed and nobody has swept: a decision gives back a thousand, and what it needs."""
 
+import pytest
+
 from tests.support.checks import assert_denied
 from tests.support.money import DAY, tokens
 
@@ -50,6 +52,50 @@ async def test_a_request_that_can_never_fit_gives_back_no_more_than_a_thousand(l
     assert await lapsed(ledger) == 1000
 
 
+async def test_what_a_denial_says_would_fit_counts_none_that_has_lapsed(ledger, clock):
+    """Two hundred of them are written as held: neither what is affordable nor the headers may tell."""
+    await let_1200_lapse(ledger, clock)
+    never = {"request_id": "never", "account_id": "ann", "amounts": tokens(1201)}
+    (denial,) = await ledger.many("reserve", [never])
+    assert (denial.body["available"], denial.body["affordable"]) == (1200, tokens(1200))
+    assert denial.headers["RateLimit"] == '"cap";r=1200'
+    assert (await ledger.reserve("all", "ann", tokens(1200)))["decision"] == "authorized"
+
+
+async def test_what_is_available_is_of_the_item_that_is_denied_whatever_made_room_after_it(
+    ledger, clock
+):
+    await let_1200_lapse(ledger, clock)
+    items = [
+        {"request_id": name, "account_id": "ann", "amounts": tokens(amount)}
+        for name, amount in (("never", 1201), ("most", 1100), ("never-2", 1300), ("no", 101))
+    ]
+    rows = await ledger.many("reserve", items)
+    assert [row.status for row in rows] == [402, 200, 402, 429]
+    assert [row.body.get("available") for row in rows] == [1200, None, 100, 100]
+
+
+async def test_what_would_fit_counts_no_lapsed_lease_of_a_budget_that_keeps_now(ledger, clock):
+    await ledger.grant("ann", 100, on_expiry="release")
+    await ledger.reserve("lapsed", "ann", tokens(70), ttl_seconds=5)
+    await ledger.grant("ann", 100, on_expiry="keep")
+    clock.advance(seconds=5)
+    denial = await ledger.reserve("no", "ann", tokens(101))
+    assert (denial["available"], denial["affordable"]) == (100, tokens(100))
+
+
+async def test_what_would_fit_counts_no_lapsed_lease_of_a_shared_budget_either(ledger, clock):
+    """Lapsed, the organisation's leave it more than ann has, whose own budget denies her."""
+    await ledger.grant("org", 150, on_expiry="release")
+    await ledger.put_account("ann", parent_id="org")
+    await ledger.grant("ann", 100)
+    await ledger.reserve("lapsed", "org", tokens(70), ttl_seconds=5)
+    await ledger.grant("org", 150, on_expiry="keep")
+    clock.advance(seconds=5)
+    denial = await ledger.reserve("no", "ann", tokens(101))
+    assert (denial["scope"], denial["affordable"]) == ("ann", tokens(100))
+
+
 async def test_a_window_whose_leases_have_all_lapsed_is_no_new_one(ledger, clock):
     """What it leaves at midnight counts: the denied request fits then, and is told so."""
     await ledger.grant("ann", 100, window=DAY, on_expiry="release", rollover={"max": 100})
@@ -82,6 +128,44 @@ async def test_a_settlement_says_what_is_reserved_without_lapsed_leases(ledger, 
     assert (await ledger.release("released"))["lines"][0]["available"] == 90
     balance = (await ledger.call("balance", account_id="ann"))["windows"][0]
     assert (balance["reserved"], balance["available"]) == (0, 90)
+
+
+@pytest.mark.parametrize("ended", ["settled", "settled late", "released"])
+async def test_what_is_reserved_after_a_hold_ends_counts_no_lapsed_lease_of_a_budget_that_keeps_now(
+    ledger, clock, ended
+):
+    await ledger.grant("ann", 1000, on_expiry="release")
+    await ledger.reserve("lapsed", "ann", tokens(300), ttl_seconds=5)
+    await ledger.reserve("late", "ann", tokens(20), ttl_seconds=5)
+    await ledger.reserve("open", "ann", tokens(10), ttl_seconds=500)
+    await ledger.grant("ann", 1000, on_expiry="keep")
+    clock.advance(seconds=10)
+    match ended:
+        case "settled":
+            reply = await ledger.settle("open", tokens(10))
+        case "settled late":
+            reply = await ledger.settle("late", tokens(20))
+        case _:
+            reply = await ledger.release("open")
+    left = await ledger.figures("ann")
+    assert reply["lines"][0]["available"] == left.available
+    assert reply["lines"][0].get("reserved", left.reserved) == left.reserved
+
+
+@pytest.mark.parametrize(("lease", "charged"), [("a", "b"), ("b", "a")])
+async def test_what_is_reserved_after_a_charge_at_its_end_counts_no_lapsed_lease(
+    ledger, clock, lease, charged
+):
+    """Whichever line comes first. What was charged by time was not a lease when it was held; what was held since is."""
+    await ledger.grant("ann", 1000, lease, on_expiry="release")
+    await ledger.grant("ann", 1000, charged, on_expiry="charge")
+    await ledger.reserve("r", "ann", tokens(50), ttl_seconds=5)
+    await ledger.grant("ann", 1000, charged, on_expiry="release")
+    await ledger.reserve("lapsed", "ann", tokens(300), ttl_seconds=5)
+    clock.advance(seconds=10)
+    reply = await ledger.settle("r", tokens(50))
+    lines = {line["budget"]: line for line in reply["lines"]}
+    assert (lines[charged]["reserved"], lines[charged]["available"]) == (0, 950)
 
 
 async def test_leases_of_a_budget_that_keeps_now_are_given_back_where_a_request_needs_it(
