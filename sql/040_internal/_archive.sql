@@ -25,11 +25,11 @@ begin
   delete from preauth.reservation_event as e using unnest(chosen) as c where e.request_id = c.request_id and e.account_id = c.account_id;
   update preauth.reservation as r
   set archived_at = at, body = jsonb_build_object('archived', encode(sha256(convert_to(documents[c.ordinality], 'UTF8')), 'hex')),
-    denial = case when r.denial is not null then jsonb_build_object('reason', r.denial -> 'reason') end,
+    denial = case when r.denial is not null then jsonb_strip_nulls(jsonb_build_object('reason', r.denial -> 'reason', 'retry_after_ms', r.denial -> 'retry_after_ms')) end,
     closure = case when r.closure is not null then '{}'::jsonb end
   from unnest(chosen) with ordinality as c
   where r.request_id = c.request_id and r.account_id = c.account_id;
 end
 $$;
 comment on function preauth._archive(preauth.reservation[], timestamptz, timestamptz) is
-  'Takes locked reservations out of the ledger: a document each, a checkpoint for each window they settled in, and the row that keeps their key, with the SHA-256 of the document as its body.';
+  'Takes locked reservations out of the ledger: a document each, a checkpoint for each window they settled in, and the row that keeps their key, with the SHA-256 of the document as its body (and of a denial what its status was for).';

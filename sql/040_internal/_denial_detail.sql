@@ -3,6 +3,9 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  if not denial ? 'budget' then
+    return format('The request was denied (%s); the figures that proved it are archived.', denial ->> 'reason');
+  end if;
   return case denial ->> 'reason'
     when 'account_unknown' then format('Account %s is not known.', account_id)
     when 'account_suspended' then format('Account %s, or one above it, is suspended.', account_id)
@@ -15,4 +18,4 @@ begin
   end;
 end
 $$;
-comment on function preauth._denial_detail(text, jsonb) is 'One sentence for a person. No fill level in it.';
+comment on function preauth._denial_detail(text, jsonb) is 'One sentence for a person. No fill level in it; of an archived denial no figure at all.';

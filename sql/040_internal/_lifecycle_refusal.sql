@@ -7,12 +7,13 @@ begin
     when code in ('malformed', 'forbidden') then preauth._refusal(ask, code)
     when ask.body ? 'priced' and code in ('price_missing', 'dimension_unpriced', 'amount_out_of_range') and preauth._settle_problem(ask, more) is not null
       then preauth._refusal(ask, code, preauth._settle_problem(ask, more)::text)
-    else preauth._problem(code,
+    else preauth._problem(case code when 'archived' then 'already_settled' else code end,
       case code
         when 'reservation_unknown' then format('No reservation %s is known.', ask.request_id)
         when 'account_id_required' then format('Several accounts have a reservation %s: say which account_id.', ask.request_id)
         when 'not_authorized' then format('Reservation %s was denied: it holds nothing.', ask.request_id)
         when 'already_settled' then format('Reservation %s is settled.', ask.request_id)
+        when 'archived' then format('Reservation %s is settled and archived. What it was settled with is no longer here, so nothing was compared or changed.', ask.request_id)
         when 'already_released' then format('Reservation %s was released.', ask.request_id)
         when 'hold_lapsed' then format('The time of reservation %s has passed.', ask.request_id)
         when 'settlement_conflict' then case ask.body ->> 'action'

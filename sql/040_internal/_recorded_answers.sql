@@ -27,7 +27,10 @@ begin
       to_line := to_line + 1;
     end loop;
     r := recorded[k];
-    if (r.call, r.body) is distinct from (ask.call, ask.body) then
+    if r.archived_at is not null then
+      answers[k] := preauth._problem_answer(ask.n, preauth._refusal(ask, 'request_id_conflict',
+        format('Request %s of account %s was decided and is archived. Its body is no longer here, so nothing was compared or changed.', ask.request_id, ask.account_id)));
+    elsif (r.call, r.body) is distinct from (ask.call, ask.body) then
       answers[k] := preauth._problem_answer(ask.n, preauth._refusal(ask, 'request_id_conflict'));
     else
       headers := preauth._own_headers(ask.account_id, routes[route_of[ask.n] + r.option_no], slots, slot_ids, reserved, at);
@@ -43,4 +46,4 @@ begin
 end
 $$;
 comment on function preauth._recorded_answers(preauth._ask[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], bigint[], timestamptz) is
-  'The answers to the items whose keys were decided before (known, in their order): each the same decision with the reservation''s present state, or a conflict if it asks for something else.';
+  'The answers to the items whose keys were decided before (known, in their order): each the same decision with the reservation''s present state, or a conflict if it asks for something else or is archived.';

@@ -11,7 +11,7 @@ begin
         when 'malformed' then 'See errors: each names a field and what is wrong with it.'
         when 'forbidden' then 'This key is bound to a subtree of accounts that this one is not in.'
         when 'amount_missing' then format('A hard budget counts %s, and the request does not say how many.', detail)
-        when 'request_id_conflict' then format('Request %s of account %s was decided with another body; nothing was changed.', ask.request_id, ask.account_id)
+        when 'request_id_conflict' then coalesce(detail, format('Request %s of account %s was decided with another body; nothing was changed.', ask.request_id, ask.account_id))
         else detail
       end,
       case code

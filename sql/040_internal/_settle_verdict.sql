@@ -6,6 +6,7 @@ begin
   return case
     when state = 'denied' then 'not_authorized'
     when r.call = 'charge' then 'already_settled'
+    when r.archived_at is not null then 'archived'  -- with what it was settled is no longer here to be compared
     when ask.body ->> 'action' = 'accept_overage' then case
       when state = 'overage_review' then 'settle'
       when r.closure ->> 'action' = 'accept_overage' then 'replay'
@@ -27,4 +28,4 @@ begin
 end
 $$;
 comment on function preauth._settle_verdict(preauth._ask, preauth.reservation, text, jsonb, text, boolean) is
-  'settle, replay, mark_unknown, mark_exceeding (a refused overage that a person must resolve), or the code of a refusal: the rows 4 to 10 and 15 of docs/state-machine.md.';
+  'settle, replay, mark_unknown, mark_exceeding (a refused overage that a person must resolve), archived (already_settled, in words of its own), or the code of a refusal: the rows 4 to 10 and 15 of docs/state-machine.md.';

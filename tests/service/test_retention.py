@@ -81,6 +81,82 @@ async def test_a_key_is_never_used_again(ledger, connection, tmp_path):
     assert await ledger.movements() == before
 
 
+@pytest.mark.parametrize(
+    ("call", "more"),
+    [
+        ("settle", {"amounts": tokens(10)}),
+        ("settle", {"amounts": tokens(11)}),
+        ("settle", {"usage": {"output_tokens": 10}}),
+        ("settle", {"outcome": "unknown"}),
+        ("release", {"reason": "no work"}),
+        ("extend", {"ttl_seconds": 60}),
+        ("cancel", {}),
+        ("resolve", {"action": "settle", "amounts": tokens(10), "reason": "by hand"}),
+        ("resolve", {"action": "accept_overage", "reason": "by hand"}),
+        ("resolve", {"action": "release", "reason": "by hand"}),
+    ],
+)
+async def test_what_is_archived_is_settled_or_denied_whatever_is_asked_and_nothing_is_written(
+    ledger, connection, tmp_path, call, more
+):
+    """With what it was settled is not there to be compared: nobody is told that it was other usage."""
+    archive(connection, tmp_path, CUT)
+    before = await ledger.contents()
+    for request_id, code in (("old0", "already_settled"), ("denied", "not_authorized")):
+        row = await ledger.one(call, request_id=request_id, account_id="ann", **more)
+        assert_problem(row.body, 409, code)
+        assert "other usage" not in row.body["detail"]
+    assert await ledger.contents() == before
+
+
+async def test_a_settlement_of_what_is_archived_says_that_it_is(ledger, connection, tmp_path):
+    archive(connection, tmp_path, CUT)
+    reply = await ledger.settle("old0", tokens(10))
+    assert reply["detail"] == (
+        "Reservation old0 is settled and archived. What it was settled with is no longer here, "
+        "so nothing was compared or changed."
+    )
+
+
+@pytest.mark.parametrize("call", ["reserve", "charge"])
+async def test_nobody_is_told_that_an_archived_key_had_another_body(
+    ledger, connection, tmp_path, call
+):
+    archive(connection, tmp_path, CUT)
+    for request_id in ("old0", "denied"):
+        row = await ledger.one(
+            call, request_id=request_id, account_id="ann", amounts=tokens(5000)
+        )
+        assert_problem(row.body, 409, "request_id_conflict")
+        assert row.body["detail"] == (
+            f"Request {request_id} of account ann was decided and is archived. "
+            "Its body is no longer here, so nothing was compared or changed."
+        )
+
+
+@pytest.mark.parametrize(
+    ("reason", "amount", "status"),
+    [("exceeds_limit", 5000, 402), ("budget_exhausted", 998, 429), ("too_many_holds", 1, 402)],
+)
+async def test_an_archived_denial_reads_without_figures(
+    ledger, clock, connection, tmp_path, reason, amount, status
+):
+    if reason == "too_many_holds":
+        await ledger.put_account("ann", max_open_holds=0)
+    await ledger.reserve("no", "ann", tokens(amount))
+    told = await ledger.reservation("no")
+    assert (told["denial"]["reason"], told["denial"]["status"]) == (reason, status)
+    clock.advance(days=40)
+    archive(connection, tmp_path, clock.now)
+    found = await ledger.reservation("no")
+    assert found["denial"]["detail"] == (
+        f"The request was denied ({reason}); the figures that proved it are archived."
+    )
+    assert (found["denial"]["reason"], found["denial"]["status"]) == (reason, status)
+    why = await ledger.call("audit_why_denied", request_id="no")
+    assert (why["denial"]["reason"], why["window"], why["items"]) == (reason, None, [])
+
+
 async def test_what_can_still_be_settled_stays(ledger, connection, tmp_path):
     archive(connection, tmp_path, CUT)
     assert (await ledger.settle("open", tokens(7)))["state"] == "settled"
