@@ -10,6 +10,7 @@ declare
   f record;
   from_line integer := 1;
   to_line integer;
+  so_far bigint := 0;
 begin
   if preauth._is_charge_due(held, at) then
     perform preauth._expire(asks, 'charge', at);
@@ -18,11 +19,12 @@ begin
   asks := preauth._with_costs(asks, held);
   holdings := preauth._holdings(held);
   for k in 1 .. cardinality(asks) loop
-    f := preauth._settle_finding(asks[k], held[k], k, holdings, from_line, at);
+    f := preauth._settle_finding(asks[k], held[k], k, holdings, from_line, closings, so_far, at);
     to_line := f.to_line;
     case f.verdict
       when 'settle' then
         ready := ready || case when asks[k].body -> 'amounts' is null then preauth._with_amounts(asks[k], f.amounts) else asks[k] end;
+        so_far := so_far + coalesce(f.most, 0);
         for l in from_line .. to_line loop
           closings := closings || row(held[k].created_at, asks[k].request_id, asks[k].account_id, holdings[l].position, holdings[l].window_id, 'settled',
             f.spent[l - from_line + 1])::preauth._closing;
