@@ -19,14 +19,11 @@ begin
     return closed;
   end if;
   tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c), at);
-  for k in 1 .. cardinality(closings) loop
-    if closings[k].next_state <> 'lapsed' then
-      -- While this waited for its windows others have gone by the leases that lapsed meanwhile: those who come after them must, too.
-      seen := greatest(at, preauth._now());
-      tallies := preauth._with_lapsed(tallies, seen);
-      exit;
-    end if;
-  end loop;
+  if closings[1].next_state <> 'lapsed' or preauth._is_told(closings) then
+    -- While this waited for its windows others have gone by the leases that lapsed meanwhile: those who come after them must, too.
+    seen := greatest(at, preauth._now());
+    tallies := preauth._with_lapsed(tallies, seen);
+  end if;
   ids := array(select t.window_id from unnest(tallies) as t);
   lines := array(
     select h.line from unnest(closings) with ordinality as c
