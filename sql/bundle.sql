@@ -1111,10 +1111,10 @@ as $$
 begin
   return jsonb_build_object('account_id', w.account_id, 'budget', budget.name, 'unit', budget.unit, 'model', budget.model, 'enforcement', budget.enforcement,
     'window', w.window_key, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at),
-    'threshold', threshold, 'limit', w.limit_amount, 'settled', w.settled, 'reserved', w.reserved, 'reached_at', preauth._time(at));
+    'threshold', threshold, 'limit', w.limit_amount, 'settled', w.settled, 'reserved', w.reserved - preauth._lapsed(w.window_id, at), 'reached_at', preauth._time(at));
 end
 $$;
-comment on function preauth._alert_body(preauth.budget_window, preauth.budget, smallint, timestamptz) is 'The message that a threshold was reached, with the window''s figures just then, in the budget''s unit.';
+comment on function preauth._alert_body(preauth.budget_window, preauth.budget, smallint, timestamptz) is 'The message that a threshold was reached, with the window''s figures just then, in the budget''s unit: a lapsed lease is not held.';
 
 -- 040_internal/_alert_level.sql
 create function preauth._alert_level(limit_amount bigint, threshold smallint) returns bigint
@@ -1371,14 +1371,14 @@ begin
   delete from preauth.reservation_event as e using unnest(chosen) as c where e.request_id = c.request_id and e.account_id = c.account_id;
   update preauth.reservation as r
   set archived_at = at, body = jsonb_build_object('archived', encode(sha256(convert_to(documents[c.ordinality], 'UTF8')), 'hex')),
-    denial = case when r.denial is not null then jsonb_build_object('reason', r.denial -> 'reason') end,
+    denial = case when r.denial is not null then jsonb_strip_nulls(jsonb_build_object('reason', r.denial -> 'reason', 'retry_after_ms', r.denial -> 'retry_after_ms')) end,
     closure = case when r.closure is not null then '{}'::jsonb end
   from unnest(chosen) with ordinality as c
   where r.request_id = c.request_id and r.account_id = c.account_id;
 end
 $$;
 comment on function preauth._archive(preauth.reservation[], timestamptz, timestamptz) is
-  'Takes locked reservations out of the ledger: a document each, a checkpoint for each window they settled in, and the row that keeps their key, with the SHA-256 of the document as its body.';
+  'Takes locked reservations out of the ledger: a document each, a checkpoint for each window they settled in, and the row that keeps their key, with the SHA-256 of the document as its body (and of a denial what its status was for).';
 
 -- 040_internal/_archive_document.sql
 create function preauth._archive_document(r preauth.reservation) returns text
@@ -2197,6 +2197,7 @@ declare
   seen timestamptz;
   place integer;
   held boolean;
+  next_state text;
   lapsed boolean;
   notable boolean := false;
 begin
@@ -2204,7 +2205,7 @@ begin
     return closed;
   end if;
   tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c), at);
-  if closings[1].next_state <> 'lapsed' then
+  if closings[1].next_state <> 'lapsed' or preauth._is_told(closings) then
     -- While this waited for its windows others have gone by the leases that lapsed meanwhile: those who come after them must, too.
     seen := greatest(at, preauth._now());
     tallies := preauth._with_lapsed(tallies, seen);
@@ -2225,15 +2226,19 @@ begin
     end if;
     continue when closings[k].next_state = 'lapsed' and not coalesce(lines[k].lapses_at <= at, false);
     lapsed := coalesce(lines[k].lapses_at <= seen, false);
+    next_state := closings[k].next_state;
     place := array_position(ids, lines[k].window_id);
     tallies[place].freed := tallies[place].freed + case when held then lines[k].amount else 0 end;
     if held and lapsed then
       tallies[place].lapsed := tallies[place].lapsed - lines[k].amount;
+      if next_state = 'released' then
+        next_state := 'lapsed';  -- it was back already: nobody released it
+      end if;
     end if;
     tallies[place].spent := tallies[place].spent + coalesce(closings[k].settled_amount, 0);
     notable := notable or coalesce(tallies[place].settled + tallies[place].spent >= tallies[place].notable_from, false);
     closed := closed || row(lines[k].created_at, lines[k].request_id, lines[k].account_id, lines[k].position, lines[k].window_id,
-      tallies[place].scope, tallies[place].budget, tallies[place].unit, tallies[place].window_key, closings[k].next_state,
+      tallies[place].scope, tallies[place].budget, tallies[place].unit, tallies[place].window_key, next_state,
       not held or lapsed, lines[k].amount, closings[k].settled_amount, tallies[place].settled + tallies[place].spent,
       tallies[place].reserved - tallies[place].freed - coalesce(tallies[place].lapsed, 0), tallies[place].limit_amount)::preauth._closed;
   end loop;
@@ -2245,7 +2250,7 @@ begin
 end
 $$;
 comment on function preauth._close_lines(preauth._closing[], timestamptz) is
-  'Closes hold lines and moves their windows by what that changes; the lines that were closed, with their windows'' figures just after each. A line''s state is the guard: what another call closed first is left out and moves nothing.';
+  'Closes hold lines and moves their windows by what that changes; the lines that were closed, with their windows'' figures just after each. Those that lapse come last; a lease that has lapsed lapses where it was to be released. A line''s state is the guard: what another call closed first is left out and moves nothing.';
 
 -- 040_internal/_close_unstarted_windows.sql
 -- Only what this very call has made: no other call has such a window on a route of its own yet, and nobody has seen what is taken back with it.
@@ -2660,6 +2665,7 @@ begin
             slots := preauth._with_next_capacities(slots, slot_ids);
           end if;
           ruling := preauth._shortage_ruling(n, option_no, places[short], slots[places[short]], reserved[places[short]], wanted[short]);
+          ruling.available := ruling.available + coalesce(gone.lapsed, 0);
         end if;
       end if;
       if ruling.verdict is null then
@@ -2836,6 +2842,9 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  if not denial ? 'budget' then
+    return format('The request was denied (%s); the figures that proved it are archived.', denial ->> 'reason');
+  end if;
   return case denial ->> 'reason'
     when 'account_unknown' then format('Account %s is not known.', account_id)
     when 'account_suspended' then format('Account %s, or one above it, is suspended.', account_id)
@@ -2848,7 +2857,7 @@ begin
   end;
 end
 $$;
-comment on function preauth._denial_detail(text, jsonb) is 'One sentence for a person. No fill level in it.';
+comment on function preauth._denial_detail(text, jsonb) is 'One sentence for a person. No fill level in it; of an archived denial no figure at all.';
 
 -- 040_internal/_denial_status.sql
 create function preauth._denial_status(denial jsonb) returns integer
@@ -3073,21 +3082,26 @@ begin
   if cardinality(due) = 0 then
     return 0;
   end if;
+  -- What is charged comes first, as preauth._close_lines asks. A lease is charged too, given back or not: what was spent is counted on every budget.
   closed := preauth._close_lines(array(
     select h.closing
     from unnest(due) as r
     cross join lateral (
-      select l.position, preauth._expiry_closing(l, at) as closing from preauth.hold_line as l
-      where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'held' and (l.lapses_at <= at or r.on_expiry = 'charge')
+      select l.position, preauth._expiry_closing(l, c.is_charged) as closing
+      from preauth.hold_line as l
+      join preauth.budget_window as w on w.window_id = l.window_id
+      join preauth.budget as b on b.budget_id = w.budget_id
+      cross join lateral (select r.on_expiry = 'charge' and b.unit <> 'open_holds' as is_charged) as c
+      where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id and (c.is_charged or l.lapses_at <= at)
       offset 0  -- one look-up by key for each, however few rows the planner has seen
     ) as h
-    order by r.request_id, r.account_id, h.position), at);
+    order by (h.closing).next_state desc, r.request_id, r.account_id, h.position), at);
   perform preauth._write_expiries(due, closed, at);
   return cardinality(due);
 end
 $$;
 comment on function preauth._expire(preauth._ask[], text, timestamptz) is
-  'Does what the time of locked reservations asks for: leases lapse, and the rest is kept (state unknown) or charged at the hold. policy: only reservations with that on_expiry; null: all. How many.';
+  'Does what the time of locked reservations asks for: all they held is charged at the hold, but for slots of open holds; or leases lapse, and the rest is kept (state unknown). policy: only reservations with that on_expiry; null: all. How many.';
 
 -- 040_internal/_expiry.sql
 create function preauth._expiry(ask preauth._ask, at timestamptz) returns timestamptz
@@ -3101,31 +3115,32 @@ $$;
 comment on function preauth._expiry(preauth._ask, timestamptz) is 'When a hold made at an instant expires; null for a charge.';
 
 -- 040_internal/_expiry_closing.sql
-create function preauth._expiry_closing(line preauth.hold_line, at timestamptz) returns preauth._closing
+create function preauth._expiry_closing(line preauth.hold_line, is_charged boolean) returns preauth._closing
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   return case
-    when line.lapses_at <= at then row(line.created_at, line.request_id, line.account_id, line.position, line.window_id, 'lapsed', null)::preauth._closing
-    else row(line.created_at, line.request_id, line.account_id, line.position, line.window_id, 'settled', line.amount)::preauth._closing
+    when is_charged then row(line.created_at, line.request_id, line.account_id, line.position, line.window_id, 'settled', line.amount)::preauth._closing
+    else row(line.created_at, line.request_id, line.account_id, line.position, line.window_id, 'lapsed', null)::preauth._closing
   end;
 end
 $$;
-comment on function preauth._expiry_closing(preauth.hold_line, timestamptz) is 'What becomes of a line when time has passed: a lease lapses, another line is charged at its hold.';
+comment on function preauth._expiry_closing(preauth.hold_line, boolean) is 'What becomes of a line when time has passed: it is charged at its hold, or else lapses.';
 
 -- 040_internal/_expiry_settlement.sql
-create function preauth._expiry_settlement(r preauth.reservation, closed preauth._closed[], at timestamptz) returns jsonb
+create function preauth._expiry_settlement(r preauth.reservation, closed preauth._closed[], from_line integer, to_line integer, at timestamptz) returns jsonb
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   return preauth._settlement(row(0, 'settle', r.request_id, r.account_id,
     jsonb_build_object('amounts', preauth._chosen_amounts(r), 'outcome', 'expired'), 'expiry', null, false, false, null)::preauth._ask,
-    closed, 1, cardinality(closed), at);
+    closed, from_line, to_line, at);
 end
 $$;
-comment on function preauth._expiry_settlement(preauth.reservation, preauth._closed[], timestamptz) is 'The settlement of a hold that was charged when its time passed.';
+comment on function preauth._expiry_settlement(preauth.reservation, preauth._closed[], integer, integer, timestamptz) is
+  'The settlement of a hold that was charged when its time passed: its lines are closed from from_line to to_line.';
 
 -- 040_internal/_extend.sql
 create function preauth._extend(ask preauth._ask, held preauth.reservation, expires_at timestamptz, at timestamptz) returns json
@@ -4017,6 +4032,23 @@ end
 $$;
 comment on function preauth._is_denial(text) is 'Whether a verdict is a denial, which is recorded and final for its request_id; other refusals leave no trace.';
 
+-- 040_internal/_is_due.sql
+create function preauth._is_due(held preauth.reservation[], at timestamptz) returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  for k in 1 .. cardinality(held) loop
+    if held[k].on_expiry <> 'release' and held[k].expires_at <= at and held[k].state in ('authorized', 'cancellation_requested') then
+      return true;
+    end if;
+  end loop;
+  return false;
+end
+$$;
+comment on function preauth._is_due(preauth.reservation[], timestamptz) is
+  'Whether the time of a hold has passed that is charged then, or kept, beside leases that lapse: a call moves its windows before those of others in its batch.';
+
 -- 040_internal/_is_id.sql
 -- A bounded repetition would make the regular expression fifty times as slow.
 create function preauth._is_id(value text) returns boolean
@@ -4234,6 +4266,22 @@ as $$
 $$;
 comment on function preauth._is_time_zone(jsonb) is 'Whether the value is a name of the IANA time zone database, in its own spelling.';
 
+-- 040_internal/_is_told.sql
+create function preauth._is_told(closings preauth._closing[]) returns boolean
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  for k in 1 .. cardinality(closings) loop
+    if closings[k].next_state <> 'lapsed' then
+      return true;
+    end if;
+  end loop;
+  return false;
+end
+$$;
+comment on function preauth._is_told(preauth._closing[]) is 'Whether somebody is told how the windows stand after closings: nobody is, where leases lapse and nothing else ends.';
+
 -- 040_internal/_is_unit.sql
 create function preauth._is_unit(value text) returns boolean
 language plpgsql immutable
@@ -4446,6 +4494,22 @@ end
 $$;
 comment on function preauth._labels_errors(text, jsonb) is 'What is wrong with labels, as [{path, message}]; null when nothing is.';
 
+-- 040_internal/_lapse_lines.sql
+create function preauth._lapse_lines(held preauth.reservation, at timestamptz) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform preauth._close_lines(array(
+    select row(l.created_at, l.request_id, l.account_id, l.position, l.window_id, 'lapsed', null)::preauth._closing
+    from preauth.hold_line as l
+    where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and l.lapses_at <= at
+    order by l.position), at);
+end
+$$;
+comment on function preauth._lapse_lines(preauth.reservation, timestamptz) is
+  'Gives back what leases of a locked reservation held whose time has passed, for one that no sweep will come to any more. Locks their windows.';
+
 -- 040_internal/_lapsed.sql
 create function preauth._lapsed(window_id bigint, at timestamptz) returns bigint
 language sql stable
@@ -4574,12 +4638,13 @@ begin
     when code in ('malformed', 'forbidden') then preauth._refusal(ask, code)
     when ask.body ? 'priced' and code in ('price_missing', 'dimension_unpriced', 'amount_out_of_range') and preauth._settle_problem(ask, more) is not null
       then preauth._refusal(ask, code, preauth._settle_problem(ask, more)::text)
-    else preauth._problem(code,
+    else preauth._problem(case code when 'archived' then 'already_settled' else code end,
       case code
         when 'reservation_unknown' then format('No reservation %s is known.', ask.request_id)
         when 'account_id_required' then format('Several accounts have a reservation %s: say which account_id.', ask.request_id)
         when 'not_authorized' then format('Reservation %s was denied: it holds nothing.', ask.request_id)
         when 'already_settled' then format('Reservation %s is settled.', ask.request_id)
+        when 'archived' then format('Reservation %s is settled and archived. What it was settled with is no longer here, so nothing was compared or changed.', ask.request_id)
         when 'already_released' then format('Reservation %s was released.', ask.request_id)
         when 'hold_lapsed' then format('The time of reservation %s has passed.', ask.request_id)
         when 'settlement_conflict' then case ask.body ->> 'action'
@@ -4621,7 +4686,7 @@ declare
   answers preauth._answer[] := array[]::preauth._answer[];
   turn preauth._ask[];
 begin
-  if not (preauth._has_twin(asks) or cardinality(asks) > 1 and (call = 'resolve' or preauth._is_charge_due(held, at))) then
+  if not (preauth._has_twin(asks) or cardinality(asks) > 1 and (call = 'resolve' or preauth._is_due(held, at))) then
     return preauth._lifecycle_round(call, asks, held, at);
   end if;
   perform preauth._lock_windows(array(select distinct h.window_id from unnest(preauth._holdings(held)) as h));
@@ -4635,7 +4700,7 @@ begin
 end
 $$;
 comment on function preauth._lifecycle_rounds(text, preauth._ask[], preauth.reservation[], timestamptz) is
-  'Takes the asks in rounds in which no reservation comes twice. Where windows will be moved more than once (in several rounds; by settlements and releases, or by expiries and settlements, of one round), every window is locked before, so that the lock order holds.';
+  'Takes the asks in rounds in which no reservation comes twice. Where windows will be moved more than once (in several rounds; by settlements and releases, or by expiries, lapses and settlements, of one round), every window is locked before, so that the lock order holds.';
 
 -- 040_internal/_limit_at.sql
 create function preauth._limit_at(w preauth.budget_window, budget preauth.budget, at timestamptz) returns bigint
@@ -4807,15 +4872,31 @@ $$;
 comment on function preauth._lock_down() is
   'Gives everything in the ledger''s schemas to preauth_owner, writes into each table that its row security lets nobody through, takes what PostgreSQL or Supabase grants by default, and grants what preauth._audience says. Grants to other roles are left as they are. Must run as a member of preauth_owner.';
 
+-- 040_internal/_lock_due.sql
+create function preauth._lock_due(account_id text, at timestamptz) returns preauth._ask[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select row(0, 'expire', r.request_id, r.account_id, null, 'expiry', null, false, false, null)::preauth._ask
+    from preauth.reservation as r
+    where r.account_id collate "C" = _lock_due.account_id and r.state in ('authorized', 'cancellation_requested') and r.expires_at <= at
+    order by r.request_id
+    for no key update);
+end
+$$;
+comment on function preauth._lock_due(text, timestamptz) is
+  'Locks, in the order of keys, the holds of an account whose time has passed and that no sweep has come to: what preauth._expire is to be given. It waits for who has them.';
+
 -- 040_internal/_lock_leases.sql
--- What has lapsed already is not locked: a decision could not give it back, and would count it, for as long as this call takes.
 create function preauth._lock_leases(held preauth.reservation, at timestamptz) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform from preauth.hold_line as l
-  where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and l.lapses_at > at
+  where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and l.lapses_at is not null
   order by l.position
   for no key update;
   return not exists (
@@ -4924,6 +5005,7 @@ comment on function preauth._lock_slots(preauth._route[]) is
   'Locks every window of a batch once, in the order of preauth._lock_windows, and takes down what the decision needs of each: slots, their window_ids, their reserved amounts. Rolling windows are aged.';
 
 -- 040_internal/_lock_tallies.sql
+-- A budget that makes no leases now may have made some; one probe of their own index says so, and is no join that a plan could turn into reading all of them.
 -- Who waited for a change of budgets sees its new budgets only in another statement: then all is locked, and looked at once more.
 create function preauth._lock_tallies(window_ids bigint[], at timestamptz) returns preauth._tally[]
 language plpgsql
@@ -4934,8 +5016,10 @@ declare
   unseen integer;
   rolls boolean;
 begin
-  select array_agg(row(w.window_id, w.account_id, b.name, b.unit, w.window_key, w.limit_amount, w.settled, w.reserved, 0, 0,
-    case when w.slice_length is null then w.alert_at else -preauth._most_counted() * 4 end, case when b.on_expiry <> 'release' then 0 end)::preauth._tally),
+  select array_agg(row(w.window_id, w.account_id, b.name, b.unit, w.window_key,
+    w.limit_amount - case when w.raised_until <= at then w.raised else 0 end, w.settled, w.reserved, 0, 0,
+    case when w.slice_length is null then w.alert_at else -preauth._most_counted() * 4 end, case when b.on_expiry <> 'release'
+      and (select true from preauth.hold_line as h where h.window_id = w.window_id and h.lapses_at is not null limit 1) is null then 0 end)::preauth._tally),
     count(*) filter (where b.budget_id is null), bool_or(w.slice_length is not null)
   into tallies, unseen, rolls
   from (
@@ -4956,7 +5040,7 @@ begin
   return tallies;
 end
 $$;
-comment on function preauth._lock_tallies(bigint[], timestamptz) is 'Locks windows, in the order of preauth._lock_windows, and takes down their figures; rolling windows are aged.';
+comment on function preauth._lock_tallies(bigint[], timestamptz) is 'Locks windows, in the order of preauth._lock_windows, and takes down their figures; a raise that has ended is none, and rolling windows are aged.';
 
 -- 040_internal/_lock_windows.sql
 create function preauth._lock_windows(window_ids bigint[]) returns setof preauth.budget_window
@@ -5012,7 +5096,7 @@ comment on function preauth._log_change(text, text, text, jsonb, jsonb, text) is
 -- 040_internal/_make_room.sql
 create function preauth._make_room(
   slots preauth._slot[], slot_ids bigint[], inout reserved bigint[], inout looked_back bigint[],
-  places integer[], wanted bigint[], enforced boolean, at timestamptz, out short integer)
+  places integer[], wanted bigint[], enforced boolean, at timestamptz, out short integer, out lapsed bigint)
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -5028,10 +5112,17 @@ begin
     reserved[places[short]] := reserved[places[short]] - coalesce(freed, 0);
     short := preauth._first_shortage(slots, reserved, places, wanted, enforced);
   end loop;
+  if slot_ids[places[short]] <> all (looked_back) then
+    -- it never fits there, and has given back no more leases than each decision gives back
+    lapsed := preauth._lapsed(slot_ids[places[short]], at);
+    if lapsed = 0 then
+      looked_back := looked_back || slot_ids[places[short]];
+    end if;
+  end if;
 end
 $$;
 comment on function preauth._make_room(preauth._slot[], bigint[], bigint[], bigint[], integer[], bigint[], boolean, timestamptz) is
-  'Gives back lapsed leases where a request would not fit without; short: the first budget that still cannot cover it, null when all can. looked_back: windows that have no more to give.';
+  'Gives back lapsed leases where a request would not fit without; short: the first budget that still cannot cover it, null when all can. lapsed: what the reserved of that one still counts of lapsed leases, in its unit; null: nothing. looked_back: windows that have no more to give.';
 
 -- 040_internal/_make_routes.sql
 create function preauth._make_routes(
@@ -5120,6 +5211,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  perform preauth._lapse_lines(held, at);
   update preauth.hold_line as l set lapses_at = null
   where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and l.lapses_at > at;
   update preauth.reservation as r set state = 'overage_review', closure = jsonb_strip_nulls(jsonb_build_object(
@@ -5128,7 +5220,7 @@ begin
   return preauth._refuse_settlement(ask, 'settlement_exceeds_hold', null, at);
 end
 $$;
-comment on function preauth._mark_exceeding(preauth._ask, preauth.reservation, timestamptz) is 'A settlement above the hold of a budget with overage: reject. The hold stays, leases included, and the refused usage is kept for a person to resolve.';
+comment on function preauth._mark_exceeding(preauth._ask, preauth.reservation, timestamptz) is 'A settlement above the hold of a budget with overage: reject. The hold stays, leases included but for those that have lapsed, and the refused usage is kept for a person to resolve.';
 
 -- 040_internal/_mark_unknown.sql
 create function preauth._mark_unknown(ask preauth._ask, held preauth.reservation, at timestamptz) returns preauth._answer
@@ -5138,6 +5230,7 @@ as $$
 declare
   r preauth.reservation;
 begin
+  perform preauth._lapse_lines(held, at);
   if not preauth._lock_leases(held, at) and not exists (
     select from preauth.hold_line as l where l.created_at = held.created_at and l.request_id = held.request_id and l.account_id = held.account_id and l.state = 'held' and l.lapses_at is null)
   then
@@ -5152,7 +5245,7 @@ begin
   return row(ask.n, 200, null, preauth._unknown_body(r)::json, null)::preauth._answer;
 end
 $$;
-comment on function preauth._mark_unknown(preauth._ask, preauth.reservation, timestamptz) is 'The provider may or may not have billed: the hold is kept, leases included, until it is settled or resolved.';
+comment on function preauth._mark_unknown(preauth._ask, preauth.reservation, timestamptz) is 'The provider may or may not have billed: the hold is kept, leases included but for those that have lapsed, until it is settled or resolved.';
 
 -- 040_internal/_may_archive.sql
 create function preauth._may_archive(r preauth.reservation, before timestamptz) returns boolean
@@ -6364,7 +6457,7 @@ comment on function preauth._problem_answer(integer, jsonb) is 'An item''s answe
 -- 040_internal/_prove_denials.sql
 create function preauth._prove_denials(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], routes preauth._route[], route_of integer[], slots preauth._slot[], slot_ids bigint[],
-  reserved bigint[], lines preauth._line[], made bigint[], at timestamptz, rulings preauth._ruling[]) returns preauth._ruling[]
+  lines preauth._line[], made bigint[], at timestamptz, inout reserved bigint[], inout rulings preauth._ruling[])
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -6373,11 +6466,15 @@ declare
   lapses preauth._lapse[] := preauth._lapses(slots, lines, expiries, at, 256);
   looked_until timestamptz := (select min(l.lapses_at) from unnest(lapses) as l where l.is_last);
   some_turn constant boolean := preauth._may_turn(preauth._paths_of(routes), slot_ids);
+  left_held bigint[] := reserved;
   places integer[];
   wanted bigint[];
   fits_at timestamptz;
   affordable jsonb;
 begin
+  if cardinality(lapses) > 0 then
+    left_held := preauth._without_lapsed(reserved, slot_ids, lapses, at);
+  end if;
   for n in 1 .. cardinality(rulings) loop
     continue when not preauth._is_denial(rulings[n].verdict);
     fits_at := null;
@@ -6393,22 +6490,18 @@ begin
     if rulings[n].slot is not null then
       places := preauth._places(routes[route_of[n]], slot_ids, asks[n].call);
       wanted := preauth._wanted(routes[route_of[n]], places, preauth._asked_amounts(asks[n].body, 0, quotes, quote_of[n]));
-      affordable := preauth._affordable(asks[n], quotes[quote_of[n]], slots[rulings[n].slot], places, wanted, slots, reserved);
-    end if;
-    if cardinality(lapses) > 0 and rulings[n].required + least(slots[rulings[n].slot].settled, 0) > slots[rulings[n].slot].capacity then
-      -- for a request that never fits this window no more leases were given back than each decision gives back
-      rulings[n].available := rulings[n].available + preauth._lapsed(slot_ids[rulings[n].slot], at);
+      affordable := preauth._affordable(asks[n], quotes[quote_of[n]], slots[rulings[n].slot], places, wanted, slots, left_held);
     end if;
     if rulings[n].verdict = 'exceeds_limit' and fits_at is not null and preauth._last_option(asks[n].body) = 0 then
       rulings[n].verdict := 'budget_exhausted';
     end if;
     rulings[n].denial := preauth._denial(rulings[n], slots[rulings[n].slot], fits_at, affordable, at);
   end loop;
-  return rulings;
+  reserved := left_held;
 end
 $$;
-comment on function preauth._prove_denials(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], bigint[], preauth._line[], bigint[], timestamptz, preauth._ruling[]) is
-  'The rulings with the figures that prove each denial and when to come again. The first 256 leases of each slot are looked at, where that does not do the first 10000.';
+comment on function preauth._prove_denials(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], preauth._line[], bigint[], timestamptz, bigint[], preauth._ruling[]) is
+  'The rulings with the figures that prove each denial and when to come again. The first 256 leases of each slot are looked at, where that does not do the first 10000. reserved: the slots'' reserved amounts as they are written, and then without lapsed leases.';
 
 -- 040_internal/_put_budget.sql
 create function preauth._put_budget(plan_id text, account_id text, body jsonb, apply text, actor text, reason text) returns jsonb
@@ -6907,7 +7000,10 @@ begin
       to_line := to_line + 1;
     end loop;
     r := recorded[k];
-    if (r.call, r.body) is distinct from (ask.call, ask.body) then
+    if r.archived_at is not null then
+      answers[k] := preauth._problem_answer(ask.n, preauth._refusal(ask, 'request_id_conflict',
+        format('Request %s of account %s was decided and is archived. Its body is no longer here, so nothing was compared or changed.', ask.request_id, ask.account_id)));
+    elsif (r.call, r.body) is distinct from (ask.call, ask.body) then
       answers[k] := preauth._problem_answer(ask.n, preauth._refusal(ask, 'request_id_conflict'));
     else
       headers := preauth._own_headers(ask.account_id, routes[route_of[ask.n] + r.option_no], slots, slot_ids, reserved, at);
@@ -6923,7 +7019,7 @@ begin
 end
 $$;
 comment on function preauth._recorded_answers(preauth._ask[], integer[], preauth._route[], integer[], preauth._slot[], bigint[], bigint[], timestamptz) is
-  'The answers to the items whose keys were decided before (known, in their order): each the same decision with the reservation''s present state, or a conflict if it asks for something else.';
+  'The answers to the items whose keys were decided before (known, in their order): each the same decision with the reservation''s present state, or a conflict if it asks for something else or is archived.';
 
 -- 040_internal/_recorded_lines.sql
 create function preauth._recorded_lines(recorded preauth.reservation[], known integer[], out slots preauth._slot[], out lines preauth._line[])
@@ -6960,7 +7056,7 @@ begin
         when 'malformed' then 'See errors: each names a field and what is wrong with it.'
         when 'forbidden' then 'This key is bound to a subtree of accounts that this one is not in.'
         when 'amount_missing' then format('A hard budget counts %s, and the request does not say how many.', detail)
-        when 'request_id_conflict' then format('Request %s of account %s was decided with another body; nothing was changed.', ask.request_id, ask.account_id)
+        when 'request_id_conflict' then coalesce(detail, format('Request %s of account %s was decided with another body; nothing was changed.', ask.request_id, ask.account_id))
         else detail
       end,
       case code
@@ -7086,10 +7182,11 @@ as $$
       jsonb_agg(preauth._hold_line_json(c.account_id, c.budget, c.scope, c.unit, c.window_key, c.amount,
         c.limit_after - c.settled_after - c.reserved_after) order by c.position) as lines
     from unnest(closed) as c
+    where c.state = 'released'
     group by c.request_id, c.account_id
   ) as l on l.request_id = a.request_id and l.account_id = a.account_id
 $$;
-comment on function preauth._release_replies(preauth._ask[], preauth._closed[], timestamptz) is 'The replies to releases: what each line gave back.';
+comment on function preauth._release_replies(preauth._ask[], preauth._closed[], timestamptz) is 'The replies to releases: what each line gave back; a lease that had lapsed had done so before.';
 
 -- 040_internal/_release_round.sql
 create function preauth._release_round(asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]
@@ -7802,9 +7899,10 @@ $$;
 comment on function preauth._settle_charges(preauth._ask[], integer[], preauth._ruling[], timestamptz) is 'In a batch of charges: settles what was just held, at what was held.';
 
 -- 040_internal/_settle_finding.sql
+-- What earlier items of the round spend on a window is added up only where it could matter: so_far is the most that they can have added to any.
 create function preauth._settle_finding(
-  ask preauth._ask, held preauth.reservation, place integer, holdings preauth._holding[], from_line integer, at timestamptz,
-  out verdict text, out amounts jsonb, out spent bigint[], out missing_unit text, out to_line integer)
+  ask preauth._ask, held preauth.reservation, place integer, holdings preauth._holding[], from_line integer, closings preauth._closing[], so_far bigint, at timestamptz,
+  out verdict text, out amounts jsonb, out spent bigint[], out missing_unit text, out to_line integer, out most bigint)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -7825,13 +7923,16 @@ begin
     end;
     missing_unit := least(missing_unit, case when amount is null then holdings[to_line].unit end);
     spent := spent || amount;
+    most := greatest(most, amount);
     if holdings[to_line].state = 'held' and not coalesce(holdings[to_line].lapses_at <= at, false)
         and (amount > holdings[to_line].amount or ask.body ? 'priced')  -- else there is none
         and preauth._overage(ask, holdings[to_line].unit, holdings[to_line].amount, amount) > 0 then
       exceeds := exceeds or preauth._is_overage_refused(holdings[to_line], at);
     end if;
-    uncountable := uncountable
-      or holdings[to_line].state <> 'settled' and coalesce(holdings[to_line].window_settled + amount > preauth._most_counted(), false);
+    if holdings[to_line].state <> 'settled' and holdings[to_line].window_settled + amount > preauth._most_counted() - so_far then
+      uncountable := uncountable or so_far = 0
+        or holdings[to_line].window_settled + amount > preauth._most_counted() - preauth._spent_on(holdings[to_line].window_id, closings);
+    end if;
   end loop;
   if held.expires_at <= at then
     state := preauth._state_at(held, at);
@@ -7840,8 +7941,8 @@ begin
     else preauth._settle_verdict(ask, held, state, amounts, missing_unit, exceeds) end;
 end
 $$;
-comment on function preauth._settle_finding(preauth._ask, preauth.reservation, integer, preauth._holding[], integer, timestamptz) is
-  'What becomes of a settle call: its verdict (preauth._settle_verdict), the amounts to settle, the unit it does not tell, and where its hold lines, which begin at from_line, end.';
+comment on function preauth._settle_finding(preauth._ask, preauth.reservation, integer, preauth._holding[], integer, preauth._closing[], bigint, timestamptz) is
+  'What becomes of a settle call: its verdict (preauth._settle_verdict), the amounts to settle, the unit it does not tell, where its hold lines, which begin at from_line, end, and the most that it spends on any. closings: what earlier items of the round spend, no window more than so_far.';
 
 -- 040_internal/_settle_problem.sql
 create function preauth._settle_problem(ask preauth._ask, missing_unit text) returns jsonb
@@ -7867,6 +7968,7 @@ declare
   f record;
   from_line integer := 1;
   to_line integer;
+  so_far bigint := 0;
 begin
   if preauth._is_charge_due(held, at) then
     perform preauth._expire(asks, 'charge', at);
@@ -7875,11 +7977,12 @@ begin
   asks := preauth._with_costs(asks, held);
   holdings := preauth._holdings(held);
   for k in 1 .. cardinality(asks) loop
-    f := preauth._settle_finding(asks[k], held[k], k, holdings, from_line, at);
+    f := preauth._settle_finding(asks[k], held[k], k, holdings, from_line, closings, so_far, at);
     to_line := f.to_line;
     case f.verdict
       when 'settle' then
         ready := ready || case when asks[k].body -> 'amounts' is null then preauth._with_amounts(asks[k], f.amounts) else asks[k] end;
+        so_far := so_far + coalesce(f.most, 0);
         for l in from_line .. to_line loop
           closings := closings || row(held[k].created_at, asks[k].request_id, asks[k].account_id, holdings[l].position, holdings[l].window_id, 'settled',
             f.spent[l - from_line + 1])::preauth._closing;
@@ -7913,6 +8016,7 @@ begin
   return case
     when state = 'denied' then 'not_authorized'
     when r.call = 'charge' then 'already_settled'
+    when r.archived_at is not null then 'archived'  -- with what it was settled is no longer here to be compared
     when ask.body ->> 'action' = 'accept_overage' then case
       when state = 'overage_review' then 'settle'
       when r.closure ->> 'action' = 'accept_overage' then 'replay'
@@ -7934,7 +8038,7 @@ begin
 end
 $$;
 comment on function preauth._settle_verdict(preauth._ask, preauth.reservation, text, jsonb, text, boolean) is
-  'settle, replay, mark_unknown, mark_exceeding (a refused overage that a person must resolve), or the code of a refusal: the rows 4 to 10 and 15 of docs/state-machine.md.';
+  'settle, replay, mark_unknown, mark_exceeding (a refused overage that a person must resolve), archived (already_settled, in words of its own), or the code of a refusal: the rows 4 to 10 and 15 of docs/state-machine.md.';
 
 -- 040_internal/_settled_at.sql
 create function preauth._settled_at(w preauth.budget_window, at timestamptz) returns bigint
@@ -8169,6 +8273,15 @@ end
 $$;
 comment on function preauth._spent(jsonb, text) is 'What {unit: amount} spends of a budget in a unit; null when it cannot be told. A hold that has ended is no longer open.';
 
+-- 040_internal/_spent_on.sql
+create function preauth._spent_on(window_id bigint, closings preauth._closing[]) returns bigint
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce(sum(c.settled_amount), 0)::bigint from unnest(closings) as c where c.window_id = _spent_on.window_id
+$$;
+comment on function preauth._spent_on(bigint, preauth._closing[]) is 'What closings spend on a window, in its budget''s unit.';
+
 -- 040_internal/_state_at.sql
 create function preauth._state_at(r preauth.reservation, at timestamptz) returns text
 language plpgsql stable
@@ -8243,7 +8356,7 @@ as $$
         from preauth.hold_line as l
         join preauth.budget_window as w on w.window_id = l.window_id
         join preauth.budget as b on b.budget_id = w.budget_id
-        where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'held' and b.unit <> 'open_holds'
+        where l.created_at = r.created_at and l.request_id = r.request_id and l.account_id = r.account_id and l.state = 'held' and coalesce(l.lapses_at > at, true) and b.unit <> 'open_holds'
         group by b.unit
       ) as h),
     'refused', case when r.state = 'overage_review' then r.closure -> 'amounts' end)
@@ -8281,6 +8394,7 @@ declare
   way record;
   quoted record;
   locked record;
+  proved record;
   decided record;
   rulings preauth._ruling[];
   recorded integer[];
@@ -8299,7 +8413,9 @@ begin
     perform preauth._close_unused_accounts(way.opened, asks, rulings);
   end if;
   if preauth._has_denial(rulings) then
-    rulings := preauth._prove_denials(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, decided.slots, locked.slot_ids, decided.reserved, decided.lines, way.made, at, rulings);
+    proved := preauth._prove_denials(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, decided.slots, locked.slot_ids, decided.lines, way.made, at, decided.reserved, rulings);
+    rulings := proved.rulings;
+    decided.reserved := proved.reserved;
   end if;
   recorded := preauth._record(asks, quoted.quotes, quoted.quote_of, rulings, decided.lines, decided.slots, at);
   if way.worked_out is not null then
@@ -8942,6 +9058,9 @@ as $$
     on l.state = 'settled' and u.request_id = l.request_id and u.account_id = l.account_id and u.window_id is null
   cross join lateral (values
     ('line_has_reservation_and_window', 'true', (r.request_id is not null and w.window_id is not null)::text),
+    -- not of a charge at expiry that was not late: before the revision that also charges its leases, they were left out
+    ('lines_of_what_is_settled_are_settled', 'settled', case when r.state = 'settled' and b.unit <> 'open_holds'
+      and not r.closure @> '{"outcome": "expired", "late": false}' then l.state else 'settled' end),
     ('line_settled_what_its_event_says', coalesce(preauth._spent(u.amounts, b.unit), l.settled_amount)::text, l.settled_amount::text)
   ) as c (check_name, expected, actual)
   where c.expected <> c.actual
@@ -9109,13 +9228,14 @@ comment on function preauth._was_always_so(preauth.budget_window, preauth.budget
 
 -- 040_internal/_why_denied.sql
 -- Mostly an account's own holds are all of what was reserved on its window. Only where they are not, and others are or were below it, everyone's are walked.
+-- How the window stands now is looked up only where time can have changed what is written down: a first call pays for each query that it plans.
 create function preauth._why_denied(r preauth.reservation, max_count integer) returns jsonb
 language plpgsql stable
 set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 declare
   w preauth.budget_window := preauth._denied_window(r);
-  settled bigint := w.settled;
+  now timestamptz := preauth._now();
   available bigint := (r.denial ->> 'available')::bigint;
   reserved bigint := (r.denial ->> 'limit')::bigint - (r.denial ->> 'settled')::bigint - available;
   holder text := case when w.account_id = r.account_id then w.account_id end;
@@ -9127,7 +9247,13 @@ begin
     end if;
   end if;
   if w.slice_length is not null then
-    settled := preauth._settled_at(w, preauth._now());
+    w.settled := preauth._settled_at(w, now);
+  end if;
+  if w.reserved > 0 then
+    w.reserved := w.reserved - preauth._lapsed(w.window_id, now);
+  end if;
+  if w.raised_until <= now or exists (select from preauth.account as a where a.account_id = w.account_id and a.plan_changes_at <= now) then
+    w.limit_amount := preauth._limit_at(w, preauth._budget_at(w, now), now);
   end if;
   return jsonb_build_object(
     -- a denial is about the request itself, whatever alternatives it had
@@ -9135,11 +9261,11 @@ begin
     'denial', r.denial || jsonb_build_object('reserved', reserved),
     'window', case when w.window_id is not null then jsonb_build_object(
       'window_id', w.window_id, 'starts_at', preauth._time(w.starts_at), 'ends_at', preauth._time(w.ends_at), 'time_zone', w.time_zone,
-      'limit', w.limit_amount, 'settled', settled, 'reserved', w.reserved, 'available', w.limit_amount - settled - w.reserved) end,
+      'limit', w.limit_amount, 'settled', w.settled, 'reserved', w.reserved, 'available', w.limit_amount - w.settled - w.reserved) end,
     'items', to_jsonb(holds.items), 'items_amount', holds.amount, 'held_by_others', reserved - holds.amount);
 end
 $$;
-comment on function preauth._why_denied(preauth.reservation, integer) is 'A denial with the figures and the open holds that proved it, and its window as it is now; without one where the reason is no window''s.';
+comment on function preauth._why_denied(preauth.reservation, integer) is 'A denial with the figures and the open holds that proved it, and its window as it is now, whether or not it is written down yet that a lease has lapsed, a raise has ended or a plan has begun; without one where the reason is no window''s.';
 
 -- 040_internal/_window_before.sql
 create function preauth._window_before(scope text, budget preauth.budget, at timestamptz) returns preauth.budget_window
@@ -9496,6 +9622,23 @@ end
 $$;
 comment on function preauth._without_aliases(preauth._tariff[], timestamptz) is 'The tariffs with the table that each alias stands for at that instant in its place.';
 
+-- 040_internal/_without_lapsed.sql
+create function preauth._without_lapsed(reserved bigint[], slot_ids bigint[], lapses preauth._lapse[], at timestamptz) returns bigint[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  place integer;
+begin
+  for place in select distinct l.slot from unnest(lapses) as l where l.lapses_at <= at loop
+    reserved[place] := reserved[place] - preauth._lapsed(slot_ids[place], at);
+  end loop;
+  return reserved;
+end
+$$;
+comment on function preauth._without_lapsed(bigint[], bigint[], preauth._lapse[], timestamptz) is
+  'What slots'' reserved amounts are without leases that have lapsed by an instant; lapses: of each slot the first that lapse, if any do.';
+
 -- 040_internal/_work_out_routes.sql
 create function preauth._work_out_routes(account_ids text[], at timestamptz) returns setof preauth.route
 language sql stable
@@ -9575,31 +9718,41 @@ create function preauth._write_expiries(due preauth.reservation[], closed preaut
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  settlements jsonb[] := array_fill(null::jsonb, array[cardinality(due)]);
+  from_line integer := 1;
+  to_line integer := 0;
 begin
+  for k in 1 .. cardinality(due) loop
+    continue when due[k].on_expiry <> 'charge';
+    while closed[to_line + 1].request_id = due[k].request_id and closed[to_line + 1].account_id = due[k].account_id and closed[to_line + 1].state = 'settled' loop
+      to_line := to_line + 1;
+    end loop;
+    settlements[k] := preauth._expiry_settlement(due[k], closed, from_line, to_line, at);
+    from_line := to_line + 1;
+  end loop;
   insert into preauth.usage_event (account_id, request_id, kind, amounts, outcome, occurred_at, actor, usage, cost, price_table_ids)
-  select r.account_id, r.request_id, 'settlement', preauth._chosen_amounts(r), 'expired', at, 'expiry',
-    preauth._option_counts(r.body, r.option_no), preauth._held_cost(r.body, r.option_no, r.price_table_ids), r.price_table_ids
-  from unnest(due) as r where r.on_expiry = 'charge'
-  order by r.request_id, r.account_id;
+  select due[k].account_id, due[k].request_id, case when (settlements[k] ->> 'late')::boolean then 'late_charge' else 'settlement' end,
+    settlements[k] -> 'amounts', 'expired', at, 'expiry', preauth._option_counts(due[k].body, due[k].option_no),
+    preauth._held_cost(due[k].body, due[k].option_no, due[k].price_table_ids), due[k].price_table_ids
+  from generate_subscripts(due, 1) as k where due[k].on_expiry = 'charge';
   insert into preauth.reservation_event (request_id, account_id, event, occurred_at, actor)
   select r.request_id, r.account_id, case r.on_expiry when 'keep' then 'kept' else 'lapsed' end, at, 'expiry'
   from unnest(due) as r where r.on_expiry <> 'charge'
   order by r.request_id, r.account_id;
   update preauth.reservation as x
-  set state = case x.on_expiry when 'keep' then 'unknown' when 'charge' then 'settled' else 'lapsed' end,
-    closure = case x.on_expiry when 'charge' then preauth._expiry_settlement(r, array(
-      select c from unnest(closed) as c
-      where c.request_id = r.request_id and c.account_id = r.account_id and c.settled_amount is not null order by c.position), at) end
-  from unnest(due) as r
+  set state = case x.on_expiry when 'keep' then 'unknown' when 'charge' then 'settled' else 'lapsed' end, closure = settlements[k]
+  from generate_subscripts(due, 1) as k
   cross join lateral (
-    select k.ctid from preauth.reservation as k
-    where k.request_id = r.request_id and k.account_id = r.account_id
+    select r.ctid from preauth.reservation as r
+    where r.request_id = due[k].request_id and r.account_id = due[k].account_id
     offset 0  -- one look-up by key for each, however few rows the planner has seen
   ) as place
   where x.ctid = place.ctid;
 end
 $$;
-comment on function preauth._write_expiries(preauth.reservation[], preauth._closed[], timestamptz) is 'States and events of expired reservations.';
+comment on function preauth._write_expiries(preauth.reservation[], preauth._closed[], timestamptz) is
+  'States and events of expired reservations, which are in the order of keys; closed: their lines, those that were charged first, in that order too. Where a lease was charged the charge is late, as its settlement would have been.';
 
 -- 040_internal/_write_limits.sql
 create function preauth._write_limits(window_ids bigint[], at timestamptz, actor text, reason text) returns void
@@ -10449,17 +10602,23 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set jit 
 as $$
 declare
   pseudonym text := 'forgotten:' || replace(gen_random_uuid()::text, '-', '');
+  due preauth._ask[];
   held bigint;
 begin
   if not coalesce(preauth._is_line(to_jsonb(reason), 256), false) then
     return preauth._answered(preauth._malformed(preauth._error('reason', 'must be a string of 1 to 256 characters, none of them a control character')));
   end if;
   perform preauth._lock_configuration();
+  due := preauth._lock_due(account_id, preauth._now());
   lock table preauth.account in share row exclusive mode;
-  perform from preauth._lock_windows(array(select w.window_id from preauth.budget_window as w where w.account_id = forget.account_id));
+  perform from preauth._lock_windows(array(
+    select w.window_id from preauth.budget_window as w where w.account_id = forget.account_id
+    union
+    select h.window_id from unnest(preauth._holdings(preauth._held(due))) as h));
   if not exists (select from preauth.account as a where a.account_id = forget.account_id) then
     return preauth._answered(preauth._problem('account_unknown', format('Account %s is not known.', account_id)));
   end if;
+  perform preauth._expire(due, null, preauth._now());
   select count(*) into held from preauth.reservation as r
   where r.account_id collate "C" = forget.account_id and r.state not in ('settled', 'released', 'lapsed', 'denied');
   if held > 0 then
@@ -10471,7 +10630,7 @@ begin
 end
 $$;
 comment on function preauth_api.forget(text, text, text) is
-  'Gives an account another name in every table and drops what callers said of it (labels, session and provider ids); amounts, times and request ids stay, so all sums do. It cannot be undone, and nobody can tell the new name from the old. 409 holds_open while it holds something.';
+  'Gives an account another name in every table and drops what callers said of it (labels, session and provider ids); amounts, times and request ids stay, so all sums do. It cannot be undone, and nobody can tell the new name from the old. What time has ended is written down first. 409 holds_open while it holds something.';
 
 -- 050_api/key_by_hash.sql
 create function preauth_api.key_by_hash(key_hash bytea) returns jsonb
@@ -11194,5 +11353,5 @@ comment on view preauth_api.windows is 'Every budget window there has been, with
 -- 090_grants.sql
 select preauth._lock_down();
 
-insert into preauth.alembic_version (version_num) values ('0012');
+insert into preauth.alembic_version (version_num) values ('0013');
 commit;
