@@ -124,9 +124,7 @@ async def test_nobody_is_told_that_an_archived_key_had_another_body(
 ):
     archive(connection, tmp_path, CUT)
     for request_id in ("old0", "denied"):
-        row = await ledger.one(
-            call, request_id=request_id, account_id="ann", amounts=tokens(5000)
-        )
+        row = await ledger.one(call, request_id=request_id, account_id="ann", amounts=tokens(5000))
         assert_problem(row.body, 409, "request_id_conflict")
         assert row.body["detail"] == (
             f"Request {request_id} of account ann was decided and is archived. "

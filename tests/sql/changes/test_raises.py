@@ -119,6 +119,7 @@ async def test_the_present_plan_now_gives_a_window_that_never_ends_the_plans_lim
     await switch(ledger, "b", apply="now")
     assert await limit(ledger) == 60
 
+
 @pytest.mark.parametrize("end_it", ["settle", "release"])
 async def test_what_is_left_after_a_hold_ends_counts_no_raise_that_has_ended(ledger, clock, end_it):
     await ledger.grant("ann", 100)

@@ -57,6 +57,7 @@ async def test_overages_that_no_window_can_count_are_refused_and_neighbours_go_o
     assert_problem(refused[0].body, 422, "amount_out_of_range")
     assert_denied(await ledger.reserve("next", "ann", tokens(1)), "budget_exhausted")
 
+
 async def settled_beyond_their_holds(ledger, amounts, together):
     """The statuses of settlements of amounts, (account, amount) each, so many in a batch."""
     asked = [(f"r{n}", account, amount) for n, (account, amount) in enumerate(amounts)]
@@ -67,7 +68,9 @@ async def settled_beyond_their_holds(ledger, amounts, together):
             "reserve",
             [{"request_id": r, "account_id": a, "amounts": tokens(1)} for r, a, _ in part],
         )
-        rows = await ledger.many("settle", [{"request_id": r, "amounts": tokens(m)} for r, _, m in part])
+        rows = await ledger.many(
+            "settle", [{"request_id": r, "amounts": tokens(m)} for r, _, m in part]
+        )
         statuses += [row.status for row in rows]
     return statuses
 
