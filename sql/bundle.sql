@@ -2205,7 +2205,7 @@ begin
     return closed;
   end if;
   tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c), at);
-  if closings[1].next_state <> 'lapsed' or preauth._is_told(closings) then
+  if closings[1].next_state <> 'lapsed' then
     -- While this waited for its windows others have gone by the leases that lapsed meanwhile: those who come after them must, too.
     seen := greatest(at, preauth._now());
     tallies := preauth._with_lapsed(tallies, seen);
@@ -4265,22 +4265,6 @@ as $$
     select from pg_timezone_names as z where z.name = value #>> '{}' and z.name !~ '^(posix|right)/|^(Factory|localtime|posixrules)$')
 $$;
 comment on function preauth._is_time_zone(jsonb) is 'Whether the value is a name of the IANA time zone database, in its own spelling.';
-
--- 040_internal/_is_told.sql
-create function preauth._is_told(closings preauth._closing[]) returns boolean
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  for k in 1 .. cardinality(closings) loop
-    if closings[k].next_state <> 'lapsed' then
-      return true;
-    end if;
-  end loop;
-  return false;
-end
-$$;
-comment on function preauth._is_told(preauth._closing[]) is 'Whether somebody is told how the windows stand after closings: nobody is, where leases lapse and nothing else ends.';
 
 -- 040_internal/_is_unit.sql
 create function preauth._is_unit(value text) returns boolean

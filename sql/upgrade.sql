@@ -28119,7 +28119,7 @@ begin
     return closed;
   end if;
   tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c), at);
-  if closings[1].next_state <> 'lapsed' or preauth._is_told(closings) then
+  if closings[1].next_state <> 'lapsed' then
     -- While this waited for its windows others have gone by the leases that lapsed meanwhile: those who come after them must, too.
     seen := greatest(at, preauth._now());
     tallies := preauth._with_lapsed(tallies, seen);
@@ -28351,22 +28351,6 @@ AS $function$
 begin
   for k in 1 .. cardinality(held) loop
     if held[k].on_expiry <> 'release' and held[k].expires_at <= at and held[k].state in ('authorized', 'cancellation_requested') then
-      return true;
-    end if;
-  end loop;
-  return false;
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION preauth._is_told(closings preauth._closing[])
- RETURNS boolean
- LANGUAGE plpgsql
- IMMUTABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-begin
-  for k in 1 .. cardinality(closings) loop
-    if closings[k].next_state <> 'lapsed' then
       return true;
     end if;
   end loop;
@@ -29076,8 +29060,6 @@ revoke all on function preauth._expiry_settlement(r preauth.reservation, closed 
 
 revoke all on function preauth._is_due(held preauth.reservation[], at timestamp with time zone) from public;
 
-revoke all on function preauth._is_told(closings preauth._closing[]) from public;
-
 revoke all on function preauth._lapse_lines(held preauth.reservation, at timestamp with time zone) from public;
 
 revoke all on function preauth._lock_due(account_id text, at timestamp with time zone) from public;
@@ -29107,8 +29089,6 @@ comment on function preauth._expiry_closing(line preauth.hold_line, is_charged b
 comment on function preauth._expiry_settlement(r preauth.reservation, closed preauth._closed[], from_line integer, to_line integer, at timestamp with time zone) is 'The settlement of a hold that was charged when its time passed: its lines are closed from from_line to to_line.';
 
 comment on function preauth._is_due(held preauth.reservation[], at timestamp with time zone) is 'Whether the time of a hold has passed that is charged then, or kept, beside leases that lapse: a call moves its windows before those of others in its batch.';
-
-comment on function preauth._is_told(closings preauth._closing[]) is 'Whether somebody is told how the windows stand after closings: nobody is, where leases lapse and nothing else ends.';
 
 comment on function preauth._lapse_lines(held preauth.reservation, at timestamp with time zone) is 'Gives back what leases of a locked reservation held whose time has passed, for one that no sweep will come to any more. Locks their windows.';
 

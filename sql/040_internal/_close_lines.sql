@@ -19,7 +19,7 @@ begin
     return closed;
   end if;
   tallies := preauth._lock_tallies(array(select distinct c.window_id from unnest(closings) as c), at);
-  if closings[1].next_state <> 'lapsed' or preauth._is_told(closings) then
+  if closings[1].next_state <> 'lapsed' then
     -- While this waited for its windows others have gone by the leases that lapsed meanwhile: those who come after them must, too.
     seen := greatest(at, preauth._now());
     tallies := preauth._with_lapsed(tallies, seen);
