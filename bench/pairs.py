@@ -78,7 +78,7 @@ class RowsAlone:
 
     async def pair(self, request_id: str) -> None:
         for function in ("rows_many", "settled_rows_many"):
-            await self._coalescer.call(_passenger(function, request_id), None)
+            await self._coalescer.send([_passenger(function, request_id)], None)[0]
 
     async def _fly(
         self, function: str, passengers: Sequence[Passenger], _deadline: float

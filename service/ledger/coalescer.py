@@ -87,18 +87,14 @@ class Coalescer:
     def __init__(self, fly: Fly, *, lanes: int) -> None:
         self._lanes = [_Lane(fly) for _ in range(lanes)]
 
-    async def call(self, passenger: Passenger, shard: str | None) -> Outcome:
-        """Send a call along with the others of its shard: a root account, null if unknown.
-
-        Raises:
-            LedgerError: as the ledger says. A caller that is cancelled cancels nobody else.
-        """
-        return await self.send([passenger], shard)[0]
-
     def send(
         self, passengers: Sequence[Passenger], shard: str | None
     ) -> list[asyncio.Future[Outcome]]:
-        """Send calls along on one lane, which decides them in this order; their answers to come."""
+        """Send calls along with the others of their shard: a root account, null if unknown.
+
+        One lane takes them all and decides them in this order. Their answers to come, or a
+        LedgerError; a caller that is cancelled cancels nobody else.
+        """
         lane = self._lanes[hash(shard) % len(self._lanes)]
         for passenger in passengers:
             lane.board(passenger)

@@ -34,7 +34,7 @@ def passenger(item: str, name: str = "reserve", seconds: float = 10) -> Passenge
 
 
 def sent(lane: Coalescer, *items: str, **more: object) -> list[asyncio.Task[Outcome]]:
-    return [asyncio.ensure_future(lane.call(passenger(i, **more), "root")) for i in items]
+    return [lane.send([passenger(i, **more)], "root")[0] for i in items]
 
 
 async def boarded(store: Store, count: int = 1) -> None:
@@ -161,7 +161,7 @@ async def test_calls_of_one_root_share_a_lane_and_two_roots_need_not(store):
     lanes = Coalescer(store.fly, lanes=8)
     store.open.clear()
     roots = [f"root{n}" for n in range(8)]
-    tasks = [asyncio.ensure_future(lanes.call(passenger(r), r)) for r in roots for _ in range(4)]
+    tasks = [lanes.send([passenger(r)], r)[0] for r in roots for _ in range(4)]
     await asyncio.sleep(0.01)
     under_way = [set(batch) for batch in store.batches]
     assert len(under_way) > 1
