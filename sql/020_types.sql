@@ -186,3 +186,40 @@ create type preauth._rerating as (
 );
 comment on type preauth._rerating is
   'A spend that a wrong price table priced last, in the unit of the table: what it cost by that, what it costs by the right one, or the code of why that cannot be told and the dimension that is the reason.';
+
+create type preauth._wish as (
+  n integer,
+  request_id text,
+  account_id text,
+  body jsonb,
+  actor text,
+  within text,
+  ttl_seconds integer,
+  on_expiry text,
+  amounts bigint[],
+  route preauth._route
+);
+comment on type preauth._wish is
+  'What item n of a batch holds if there is room: amounts on the windows of its route, in their order. on_expiry: the strictest policy of its budgets; the other fields as in preauth._ask.';
+
+create type preauth._filled as (
+  window_id bigint,
+  scope text,
+  window_key text,
+  limit_amount bigint,
+  available bigint,
+  policy text,
+  pace text
+);
+comment on type preauth._filled is
+  'A window that holds all that a batch wishes of it. available: before it did; null: unlimited. policy, pace: what its RateLimit-Policy and RateLimit say after the budget''s name and the remaining amount.';
+
+create type preauth._held_line as (
+  request_id text,
+  account_id text,
+  position smallint,
+  window_id bigint,
+  amount bigint,
+  available_after bigint
+);
+comment on type preauth._held_line is 'A hold line to be written. available_after: null where the window is unlimited.';

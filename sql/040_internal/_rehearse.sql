@@ -5,7 +5,7 @@ as $$
 declare
   answers preauth._answer[];
 begin
-  answers := preauth._take(array[preauth._numbered(ask, 1)]);
+  answers := preauth._take(array[preauth._numbered(ask, 1)], null);
   raise exception using errcode = 'PA003', message = 'a dry run is undone';
 exception when sqlstate 'PA003' then
   return preauth._renumbered(answers[1], ask.n);

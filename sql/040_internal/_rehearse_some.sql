@@ -17,7 +17,7 @@ begin
     end if;
   end loop;
   if cardinality(rest) > 0 then
-    taken := preauth._take(rest);
+    taken := preauth._take(rest, null);
     for k in 1 .. cardinality(rest) loop
       answers[places[k]] := preauth._renumbered(taken[k], places[k]);
     end loop;

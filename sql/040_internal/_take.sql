@@ -1,4 +1,4 @@
-create function preauth._take(asks preauth._ask[]) returns preauth._answer[]
+create function preauth._take(asks preauth._ask[], kept preauth._route[]) returns preauth._answer[]
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -13,7 +13,11 @@ declare
   at timestamptz;
 begin
   quoted := preauth._quotes(asks);
-  way := preauth._routes(asks, quoted.quotes, quoted.quote_of);
+  if kept is null then
+    way := preauth._routes(asks, quoted.quotes, quoted.quote_of);
+  else
+    select kept as routes, array(select generate_subscripts(kept, 1)) as route_of, array[]::text[] as opened, null::text[] as worked_out, null::bigint[] as made into way;
+  end if;
   locked := preauth._lock_slots(way.routes);
   at := preauth._now();
   if way.worked_out is not null then
@@ -39,5 +43,5 @@ begin
   return preauth._reserve_answers(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, decided.slots, locked.slot_ids, decided.reserved, rulings, decided.lines, recorded, at);
 end
 $$;
-comment on function preauth._take(preauth._ask[]) is
-  'Takes a batch of reserve or charge calls, numbered 1, 2, 3, …: price, find windows, lock them once in order, decide in order, record, answer in order.';
+comment on function preauth._take(preauth._ask[], preauth._route[]) is
+  'Takes a batch of reserve or charge calls, numbered 1, 2, 3, …: price, find windows, lock them once in order, decide in order, record, answer in order. kept: the routes of the items, one each, where they are known and their windows are locked; null: they are looked up.';

@@ -1,0 +1,33 @@
+create function preauth._record_wishes(wishes preauth._wish[], at timestamptz) returns preauth._wish[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  request_ids text[];
+  account_ids text[];
+begin
+  with recorded as (
+    insert into preauth.reservation (request_id, account_id, call, body, state, model, option_no, on_expiry, created_at, expires_at, actor)
+    select w.request_id, w.account_id, 'reserve', w.body, 'authorized', w.body ->> 'model', 0, w.on_expiry, at, at + make_interval(secs => w.ttl_seconds), w.actor
+    from unnest(wishes) as w
+    order by w.request_id, w.account_id, w.n
+    on conflict do nothing
+    returning request_id, account_id
+  )
+  select array_agg(r.request_id), array_agg(r.account_id) into request_ids, account_ids from recorded as r;
+  if cardinality(request_ids) = cardinality(wishes) then
+    return wishes;
+  end if;
+  return array(
+    select x.wish
+    from (
+      select w as wish, w.n, row_number() over (partition by w.request_id, w.account_id order by w.n) as turn
+      from unnest(wishes) as w
+      join unnest(request_ids, account_ids) as r (request_id, account_id) on r.request_id = w.request_id and r.account_id = w.account_id
+    ) as x
+    where x.turn = 1
+    order by x.n);
+end
+$$;
+comment on function preauth._record_wishes(preauth._wish[], timestamptz) is
+  'Records wishes as authorized, in the order of keys, but for those whose key is on record; what was recorded: of wishes with one key the first.';
