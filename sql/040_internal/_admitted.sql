@@ -16,7 +16,7 @@ declare
   texts text;
   share float8;
   least_share float8;
-  headers json;
+  headers text;
   ttl_seconds integer;
   expires_at text;
 begin
@@ -48,7 +48,7 @@ begin
       ttl_seconds := w.ttl_seconds;
       expires_at := to_char((at + make_interval(secs => ttl_seconds)) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
     end if;
-    answers[n] := row(w.n, 200, headers, concat('{"request_id": "', w.request_id, '", "account_id": "', w.account_id, '", "decision": "authorized", "state": "authorized", "model": ',
+    answers[n] := row(w.n, 200, headers::json, concat('{"request_id": "', w.request_id, '", "account_id": "', w.account_id, '", "decision": "authorized", "state": "authorized", "model": ',
       coalesce('"' || (w.body ->> 'model') || '"', 'null'), ', "chosen_alternative": null, "price_table_id": null, "lines": [', texts, '], "expires_at": "', expires_at,
       '", "over_limit": ', coalesce(least_share < 0, false)::text, ', "replayed": false}')::json, r.path[cardinality(r.path)])::preauth._answer;
   end loop;

@@ -7,11 +7,11 @@ declare
   wishes preauth._wish[];
 begin
   if (case when jsonb_typeof(items) = 'array' then jsonb_array_length(items) between 1 and 512 end) is not true then
-    return '{}';
+    return array[]::preauth._wish[];
   end if;
   if jsonb_array_length(items) > 1 then
     if exists (select from preauth.reservation as r where r.request_id = items -> 0 ->> 'request_id' and r.account_id = items -> 0 ->> 'account_id') then
-      return '{}';
+      return array[]::preauth._wish[];
     end if;
   end if;
   wishes := preauth._plain_wishes(items, actors, within, preauth._now());
