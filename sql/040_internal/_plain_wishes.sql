@@ -24,14 +24,14 @@ begin
         and x.version = (select c.version from preauth.configuration as c)
         and x.suspended is null and (within[i.n] is null or within[i.n] = any (x.path))
         and array_position(x.window_ids, null) is null and array_remove(x.models, null) = '{}' and 'release' <> all (x.expiries)
-        and ('open_holds' = all (x.units)) is false and cardinality(x.units) <= 16
+        and cardinality(x.units) between 1 and 16
       offset 0  -- one look-up by key for each item, however few rows the planner has seen
     ) as r
     cross join lateral (
       select array(
-        select case u.unit when 'open_holds' then 1 else coalesce((i.amounts ->> u.unit)::bigint, case u.unit when 'requests' then 1 end) end
+        select coalesce((i.amounts ->> u.unit)::bigint, case u.unit when 'requests' then 1 end)
         from unnest(r.units) as u (unit)) as amounts
-      where i.amounts > '{}' and i.amounts - r.units = '{}' and not i.amounts ? 'open_holds'
+      where i.amounts > '{}' and i.amounts - r.units = '{}'
         and i.amounts @@ 'strict !($.* < 0 || $.* > 9007199254740991 || $.* == null)' and strpos(i.amounts::text, '.') = 0
       offset 0
     ) as w
