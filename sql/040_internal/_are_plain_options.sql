@@ -3,7 +3,8 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if options - preauth._known_fields(call) <> '{}' or jsonb_strip_nulls(options - preauth._plain_fields(call)) <> '{}' then
+  if options - preauth._known_fields(call) <> '{}' or jsonb_strip_nulls(options - preauth._plain_fields(call)) <> '{}'
+      or jsonb_typeof(options -> 'dry_run') not in ('boolean', 'null') then
     return false;
   end if;
   if options ->> 'model' is not null and not preauth._is_plain_id(options -> 'model')
@@ -12,6 +13,9 @@ begin
   end if;
   if (call = 'extend' or options ->> 'ttl_seconds' is not null) and not coalesce(preauth._is_amount(options -> 'ttl_seconds')
       and (options ->> 'ttl_seconds')::bigint between 1 and 86400, false) then
+    return false;
+  end if;
+  if options ->> 'labels' is not null and not preauth._are_plain_labels(options -> 'labels') then
     return false;
   end if;
   if options ->> 'provider_request_id' is not null and not preauth._is_line(options -> 'provider_request_id', 256) then

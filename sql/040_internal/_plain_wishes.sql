@@ -37,7 +37,7 @@ begin
     ) as w
     where length(i.request_id) between 1 and 128 and i.request_id !~ '[^A-Za-z0-9_.:@/-]'
       and i.body @@ 'strict $.ttl_seconds >= 1 && $.ttl_seconds <= 86400' and strpos(i.body ->> 'ttl_seconds', '.') = 0
-      and case when i.body - array['amounts', 'ttl_seconds'] = '{}' then true else not i.body ? 'max_usage' and preauth._are_plain_options('reserve', i.body - 'amounts') end
+      and case when i.body - array['amounts', 'ttl_seconds'] = '{}' then true else not i.body ?| array['max_usage', 'dry_run'] and preauth._are_plain_options('reserve', i.item - array['request_id', 'account_id', 'amounts']) end
       and array_position(w.amounts, null) is null
     order by i.n);
 end

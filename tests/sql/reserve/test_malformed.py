@@ -33,8 +33,13 @@ CASES = {
 }
 
 
-async def test_every_malformed_member_is_a_400_that_names_it_and_writes_nothing(ledger, clock):
+@pytest.mark.parametrize("seen_before", [False, True])
+async def test_every_malformed_member_is_a_400_that_names_it_and_writes_nothing(
+    ledger, clock, seen_before
+):
     await ledger.grant("ann")
+    if seen_before:
+        await ledger.reserve("r0", "ann", tokens(1))
     before = await ledger.contents()
     wrong = []
     for why, (member, value) in CASES.items():
