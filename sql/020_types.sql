@@ -197,10 +197,12 @@ create type preauth._wish as (
   ttl_seconds integer,
   on_expiry text,
   amounts bigint[],
-  route preauth._route
+  route preauth._route,
+  ceilings jsonb,
+  price_table_ids bigint[]
 );
 comment on type preauth._wish is
-  'What item n of a batch holds if there is room: amounts on the windows of its route, in their order. on_expiry: the strictest policy of its budgets; the other fields as in preauth._ask.';
+  'What item n of a batch holds if there is room: amounts on the windows of its route, in their order. on_expiry: the strictest policy of its budgets; ceilings, price_table_ids: of its quote, null where it tells its amounts; the other fields as in preauth._ask.';
 
 create type preauth._filled as (
   window_id bigint,

@@ -49,7 +49,7 @@ begin
       expires_at := to_char((at + make_interval(secs => ttl_seconds)) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
     end if;
     answers[n] := row(w.n, 200, headers::json, concat('{"request_id": "', w.request_id, '", "account_id": "', w.account_id, '", "decision": "authorized", "state": "authorized", "model": ',
-      coalesce('"' || (w.body ->> 'model') || '"', 'null'), ', "chosen_alternative": null, "price_table_id": null, "lines": [', texts, '], "expires_at": "', expires_at,
+      coalesce('"' || (w.body ->> 'model') || '"', 'null'), ', "chosen_alternative": null, "price_table_id": ', coalesce(w.price_table_ids[1]::text, 'null'), ', "lines": [', texts, '], "expires_at": "', expires_at,
       '", "over_limit": ', coalesce(least_share < 0, false)::text, ', "replayed": false}')::json, r.path[cardinality(r.path)])::preauth._answer;
   end loop;
   insert into preauth.hold_line (request_id, account_id, position, window_id, amount, available_after, state, created_at)

@@ -8,7 +8,9 @@ declare
     select w from unnest(wishes) as w where w.n <> all (array(select g.n from unnest(granted) as g)) order by w.n);
   decided preauth._answer[];
 begin
-  perform preauth._take_back(rest, filled);
+  if cardinality(filled) > 0 then
+    perform preauth._take_back(rest, filled);
+  end if;
   if cardinality(granted) > 0 then
     answers := preauth._admitted(granted, filled, at);
   end if;
