@@ -4,14 +4,10 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(
-    select x.wish
-    from (
-      select w as wish, w.n, bool_and((w.route).window_ids <@ array(select f.window_id from unnest(filled) as f)) over (partition by w.request_id, w.account_id) as fits
-      from unnest(wishes) as w
-    ) as x
-    where x.fits
-    order by x.n);
+    select w from unnest(wishes) as w
+    where (w.route).window_ids <@ array(select f.window_id from unnest(filled) as f)
+    order by w.n);
 end
 $$;
 comment on function preauth._fitting(preauth._wish[], preauth._filled[]) is
-  'The wishes all of whose windows had room, but for those with the key of one that has not: which of these comes first is for their order to tell.';
+  'The wishes all of whose windows had room. All of one account are among them, or none: so are all with the same key.';

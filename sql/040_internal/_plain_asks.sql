@@ -15,7 +15,7 @@ begin
       where e.item > '{}' and e.item @@ 'strict $.request_id.type() == "string" && $.account_id.type() == "string"'
       offset 0
     ) as i
-    where not i.body ?| array['alternatives', 'dry_run']
+    where not i.body ? 'dry_run'
       and case
         when i.body - array['amounts', 'max_usage', 'model', 'ttl_seconds'] = '{}'
           and length(i.request_id) <= 128 and length(i.account_id) <= 128 and i.request_id ~ '^[A-Za-z0-9_.:@/-]+$' and i.account_id ~ '^[A-Za-z0-9_.:@/-]+$'
@@ -41,4 +41,4 @@ begin
 end
 $$;
 comment on function preauth._plain_asks(jsonb, text[], text[]) is
-  'The items of a batch of reserve calls as preauth._asks checks them, but for twins: those that are certainly well-formed, without alternatives, and no dry run. The others are left out.';
+  'The items of a batch of reserve calls as preauth._asks checks them, but for twins: those that are certainly well-formed, and no dry run. The others are left out.';

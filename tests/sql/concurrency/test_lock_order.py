@@ -19,13 +19,13 @@ ROW = """
        for update"""
 
 
-async def grants(ledger):
-    await ledger.grant("org", 10**6, on_expiry="release")
+async def grants(ledger, on_expiry="release"):
+    await ledger.grant("org", 10**6, on_expiry=on_expiry)
     await ledger.put_account("team", parent_id="org")
-    await ledger.grant("team", 10**6, on_expiry="release")
+    await ledger.grant("team", 10**6, on_expiry=on_expiry)
     await ledger.put_account("ann", parent_id="team")
-    await ledger.grant("ann", 10**6, "first", on_expiry="release")
-    await ledger.grant("ann", 10**6, "second", on_expiry="release")
+    await ledger.grant("ann", 10**6, "first", on_expiry=on_expiry)
+    await ledger.grant("ann", 10**6, "second", on_expiry=on_expiry)
 
 
 @pytest.fixture
@@ -74,6 +74,20 @@ async def waits_for(watcher, waiter, parked):
 @pytest.mark.parametrize("place", range(4), ids=["-".join(window) for window in ORDER])
 @pytest.mark.parametrize("call", CALLS)
 async def test_what_comes_before_is_locked_and_what_comes_after_is_free(tree, call, place):
+    await meets_the_order(tree, call, place)
+
+
+@pytest.mark.parametrize("place", range(4), ids=["-".join(window) for window in ORDER])
+async def test_what_plainly_fits_locks_in_that_order_whichever_window_was_made_first(
+    ledger, clock, place
+):
+    await grants(ledger, on_expiry="keep")
+    for account in ("org", "team", "ann"):
+        await ledger.reserve("first", account, tokens(1))
+    await meets_the_order(ledger, "reserve", place)
+
+
+async def meets_the_order(tree, call, place):
     parked, waiter, watcher = await tree.sessions(3)
     transaction = parked.connection.transaction()
     await transaction.start()
