@@ -5,7 +5,7 @@ as $$
 begin
   return preauth._settlement(row(0, 'settle', r.request_id, r.account_id,
     jsonb_build_object('amounts', preauth._chosen_amounts(r), 'outcome', 'expired'), 'expiry', null, false, false, null)::preauth._ask,
-    closed, from_line, to_line, at);
+    closed, from_line, to_line, at)::jsonb;
 end
 $$;
 comment on function preauth._expiry_settlement(preauth.reservation, preauth._closed[], integer, integer, timestamptz) is

@@ -5,6 +5,7 @@ as $$
 declare
   answers preauth._answer[] := array[]::preauth._answer[];
   replies jsonb[] := array[]::jsonb[];
+  reply text;
   from_line integer := 1;
   to_line integer;
 begin
@@ -13,8 +14,9 @@ begin
     while closed[to_line + 1].request_id = asks[k].request_id and closed[to_line + 1].account_id = asks[k].account_id loop
       to_line := to_line + 1;
     end loop;
-    replies := replies || preauth._settlement(asks[k], closed, from_line, to_line, at);
-    answers := answers || row(asks[k].n, 200, null, replies[k]::json, null)::preauth._answer;
+    reply := preauth._settlement(asks[k], closed, from_line, to_line, at);
+    replies := replies || reply::jsonb;
+    answers := answers || row(asks[k].n, 200, null, reply, null)::preauth._answer;
     from_line := to_line + 1;
   end loop;
   insert into preauth.usage_event
