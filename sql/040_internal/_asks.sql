@@ -8,6 +8,9 @@ declare
   item jsonb;
   errors jsonb;
   body jsonb;
+  amounts jsonb;
+  rest jsonb;
+  is_plain boolean;
   caller text;
   defaults jsonb := case when call = 'reserve' then '{"ttl_seconds": 120}'::jsonb else '{}'::jsonb end;
 begin
@@ -17,12 +20,29 @@ begin
   for n in 1 .. jsonb_array_length(items) loop
     item := items -> (n - 1);
     errors := null;
-    if not preauth._is_plain(call, item) then
-      errors := preauth._shape_errors(call, item);
-    end if;
     body := null;
-    if errors is null then
-      body := defaults || jsonb_strip_nulls(item - array['request_id', 'account_id', 'dry_run']);
+    is_plain := false;
+    if call = 'settle' and item > '{}' then
+      amounts := item -> 'amounts';
+      rest := item - array['request_id', 'account_id', 'amounts'];
+      is_plain := (rest = '{}' or rest - array['provider_request_id', 'outcome', 'usage'] = '{}' and jsonb_strip_nulls(rest) = '{}')
+        and jsonb_typeof(item -> 'request_id') = 'string' and length(item ->> 'request_id') between 1 and 128 and item ->> 'request_id' !~ '[^A-Za-z0-9_.:@/-]'
+        and jsonb_typeof(item -> 'account_id') = 'string' and length(item ->> 'account_id') between 1 and 128 and item ->> 'account_id' !~ '[^A-Za-z0-9_.:@/-]'
+        and case when amounts > '{}' then
+          amounts - array['usd_nano', 'tokens', 'requests', 'credits'] = '{}'
+          and amounts @@ 'strict !($.* < 0 || $.* > 9007199254740991 || $.* == null)'
+          and strpos(amounts::text, '.') = 0
+        end;
+    end if;
+    if is_plain then
+      body := jsonb_build_object('amounts', amounts);
+    else
+      if not preauth._is_plain(call, item) then
+        errors := preauth._shape_errors(call, item);
+      end if;
+      if errors is null then
+        body := defaults || jsonb_strip_nulls(item - array['request_id', 'account_id', 'dry_run']);
+      end if;
     end if;
     if actors[n] is null then
       caller := coalesce(caller, preauth._caller());

@@ -12,7 +12,7 @@ CASES = {
     **broken("outcome", {"another word": "done", "a number": 1, "capitals": "Completed"}),
     **broken("provider_request_id", {"empty": "", "257": "p" * 257, "a number": 7, "tab": "a\tb"}),
     **broken("reason", {"a member of another call": "x"}),
-    **broken("replayed", {"an unknown member": True}),
+    **broken("replayed", {"an unknown member": True, "one that is null": None}),
 }
 
 
