@@ -5,25 +5,28 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   wanted preauth._ask[] := asks;
-  found preauth.reservation[];
+  known integer := 0;
 begin
-  perform from (select distinct a.request_id, a.account_id from unnest(wanted) as a order by a.request_id, a.account_id) as k
+  select array_agg(l.r order by k.n) into held
+  from (select a.request_id, a.account_id, a.n from unnest(wanted) as a order by a.request_id, a.account_id) as k
   cross join lateral (
-    select from preauth.reservation as x where x.request_id = k.request_id and x.account_id = k.account_id
+    select x as r from preauth.reservation as x where x.request_id = k.request_id and x.account_id = k.account_id
     offset 0  -- one look-up by key for each, in their order
     for no key update
-  ) as locked;
+  ) as l;
   at := preauth._now();
-  found := preauth._held(wanted);
-  asks := '{}';
-  held := '{}';
   refused := '{}';
+  if cardinality(held) = cardinality(asks) then
+    return;
+  end if;
+  asks := '{}';
+  held := coalesce(held, '{}');
   for k in 1 .. cardinality(wanted) loop
-    if found[k].request_id is null then
-      refused := refused || preauth._problem_answer(wanted[k].n, preauth._lifecycle_refusal(wanted[k], 'reservation_unknown'));
-    else
+    if held[known + 1].request_id = wanted[k].request_id and held[known + 1].account_id = wanted[k].account_id then
       asks := asks || wanted[k];
-      held := held || found[k];
+      known := known + 1;
+    else
+      refused := refused || preauth._problem_answer(wanted[k].n, preauth._lifecycle_refusal(wanted[k], 'reservation_unknown'));
     end if;
   end loop;
 end

@@ -41,6 +41,57 @@ async def test_of_fifty_other_settlements_one_moves_the_money(ledger):
     assert sum(r.get("status") == 409 for r in replies) == 49
 
 
+async def test_a_settlement_that_waited_for_a_cancellation_settles_what_that_left(ledger):
+    await ledger.grant("ann")
+    await ledger.reserve("r1", "ann", tokens(400))
+    cancelling, settling = await ledger.sessions(2)
+    transaction = cancelling.connection.transaction()
+    await transaction.start()
+    await cancelling.call("cancel", request_id="r1")
+    settled = asyncio.create_task(settling.settle("r1", tokens(150)))
+    await until(lambda: ledger.waits(settling), "the settlement waits for the reservation")
+    await transaction.commit()
+    assert (await settled)["state"] == "settled"
+    assert (await ledger.reservation("r1"))["state"] == "settled"
+    assert await ledger.figures("ann") == Figures(150, 0, 850)
+
+
+async def test_what_was_reserved_while_a_batch_waited_for_others_is_settled_once(ledger):
+    """Whether or not it is there for who did not lock it: of two batches only one may move it."""
+    await ledger.grant("ann")
+    await ledger.grant("bob")
+    for n in (1, 2):
+        await ledger.reserve(f"r{n}", "ann", tokens(10))
+    holding, blocking, *settling = await ledger.sessions(4)
+    hold, block = holding.connection.transaction(), blocking.connection.transaction()
+    await hold.start()
+    await holding.connection.execute("select from preauth.reservation for update")
+    batches = [
+        [
+            {"request_id": "late", "account_id": "bob", "amounts": tokens(5)},
+            {"request_id": f"r{n}", "account_id": "ann", "amounts": tokens(5)},
+        ]
+        for n in (1, 2)
+    ]
+    settled = [
+        asyncio.create_task(session.many("settle", batch))
+        for session, batch in zip(settling, batches, strict=True)
+    ]
+    for session in settling:
+        await until(lambda s=session: ledger.waits(s), "the batch waits for its reservation")
+    await ledger.reserve("late", "bob", tokens(10))
+    await block.start()
+    await blocking.connection.execute("select from preauth.budget_window for update")
+    await hold.rollback()
+    await asyncio.sleep(0.2)
+    await block.rollback()
+    for task in settled:
+        late, other = await task
+        assert (late.status, other.status) in {(200, 200), (404, 200)}
+    events = await ledger.count("usage_event", "request_id = 'late'")
+    assert events == ((await ledger.figures("bob")).settled == 5)
+
+
 async def test_fifty_equal_releases_return_the_hold_once(ledger):
     await ledger.grant("ann")
     await ledger.reserve("r1", "ann", tokens(400))

@@ -27,6 +27,16 @@ async def test_items_settle_in_order_and_a_refusal_leaves_the_others(held):
     assert await held.figures("ann") == Figures(15, 400, 585)
 
 
+async def test_one_that_is_not_there_leaves_each_of_the_others_its_own(held):
+    """Though its account is told, so that nobody has looked for it before."""
+    used = {"r1": 10, "r9": 1, "r0": 5}
+    rows = await held.many("settle", [item(r, n, account_id="ann") for r, n in used.items()])
+    assert [row.status for row in rows] == [200, 404, 200]
+    assert [row.body["request_id"] for row in rows] == list(used)
+    assert [rows[k].body["amounts"]["tokens"] for k in (0, 2)] == [10, 5]
+    assert await held.figures("ann") == Figures(15, 400, 585)
+
+
 async def test_the_figures_of_each_line_are_those_just_after_its_item(held):
     rows = await held.many("settle", [item("r0", 10), item("r1", 20), item("r2", 30)])
     assert [row.body["lines"][0]["settled"] for row in rows] == [10, 30, 60]
