@@ -58,8 +58,10 @@ async def test_overages_that_no_window_can_count_are_refused_and_neighbours_go_o
     assert_denied(await ledger.reserve("next", "ann", tokens(1)), "budget_exhausted")
 
 
-async def settled_beyond_their_holds(ledger, amounts, together):
-    """The statuses of settlements of amounts, (account, amount) each, so many in a batch."""
+async def settled_beyond_their_holds(ledger, amounts, together, is_late=False):
+    """The statuses of settlements of amounts, (account, amount) each, so many in a batch.
+
+    Where the first of each is late, the batch is not settled at once."""
     asked = [(f"r{n}", account, amount) for n, (account, amount) in enumerate(amounts)]
     statuses = []
     for start in range(0, len(asked), together):
@@ -68,6 +70,8 @@ async def settled_beyond_their_holds(ledger, amounts, together):
             "reserve",
             [{"request_id": r, "account_id": a, "amounts": tokens(1)} for r, a, _ in part],
         )
+        if is_late:
+            await ledger.release(part[0][0])
         rows = await ledger.many(
             "settle", [{"request_id": r, "amounts": tokens(m)} for r, _, m in part]
         )
@@ -75,20 +79,26 @@ async def settled_beyond_their_holds(ledger, amounts, together):
     return statuses
 
 
+@pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("together", [1, 50, 300])
-async def test_a_window_counts_to_its_bound_however_many_are_settled_together(ledger, together):
+async def test_a_window_counts_to_its_bound_however_many_are_settled_together(
+    ledger, together, is_late
+):
     """222 of the largest amount; then what is small still fits, and what is not is refused."""
     await ledger.grant("ann", None)
     amounts = [("ann", MAX_AMOUNT)] * 230 + [("ann", 7)] * 5 + [("ann", MAX_AMOUNT)] * 2
-    statuses = await settled_beyond_their_holds(ledger, amounts, together)
+    statuses = await settled_beyond_their_holds(ledger, amounts, together, is_late)
     assert statuses == [200] * 222 + [422] * 8 + [200] * 5 + [422] * 2
     assert (await ledger.figures("ann")).settled == 222 * MAX_AMOUNT + 35
 
 
-async def test_what_is_settled_on_other_windows_takes_nothing_from_what_a_window_counts_to(ledger):
+@pytest.mark.parametrize("is_late", [False, True])
+async def test_what_is_settled_on_other_windows_takes_nothing_from_what_a_window_counts_to(
+    ledger, is_late
+):
     for name in ("ann", "bob"):
         await ledger.grant(name, None)
     statuses = await settled_beyond_their_holds(
-        ledger, [(("ann", "bob")[n % 2], MAX_AMOUNT) for n in range(300)], together=300
+        ledger, [(("ann", "bob")[n % 2], MAX_AMOUNT) for n in range(300)], 300, is_late
     )
     assert statuses == [200] * 300
