@@ -1,4 +1,4 @@
--- The only place, with preauth._hold, where money enters or leaves a window by way of a hold line.
+-- The only place, with preauth._hold and preauth._settle_plainly, where money enters or leaves a window by way of a hold line.
 create function preauth._close_lines(closings preauth._closing[], at timestamptz) returns preauth._closed[]
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -254,11 +254,15 @@ async def waiting_for_its_window(ledger, clock, call):
     [(lambda s: s.settle("r1", tokens(150)), 850), (lambda s: s.release("r1"), 1000)],
     ids=["settle", "release"],
 )
-async def test_who_waited_for_a_window_goes_by_what_has_lapsed_meanwhile(ledger, clock, call, left):
+@pytest.mark.parametrize("on_expiry", ["release", "keep"])
+async def test_who_waited_for_a_window_goes_by_what_has_lapsed_meanwhile(
+    ledger, clock, call, left, on_expiry
+):
     """Those before it in the queue may have said that it is back."""
     await ledger.grant("ann", on_expiry="release")
-    await ledger.reserve("r1", "ann", tokens(400), ttl_seconds=600)
     await ledger.reserve("lease", "ann", tokens(300), ttl_seconds=30)
+    await ledger.grant("ann", on_expiry=on_expiry)
+    await ledger.reserve("r1", "ann", tokens(400), ttl_seconds=600)
     answer = await waiting_for_its_window(ledger, clock, call)
     assert answer["lines"][0]["available"] == left
     assert await ledger.figures("ann") == Figures(1000 - left, 0, left)
@@ -269,4 +273,21 @@ async def test_a_settlement_whose_own_lease_lapses_while_it_waits_is_late(ledger
     await ledger.reserve("r1", "ann", tokens(400), ttl_seconds=30)
     answer = await waiting_for_its_window(ledger, clock, lambda s: s.settle("r1", tokens(150)))
     assert (answer["late"], answer["lines"][0]["available"]) == (True, 850)
+    assert await ledger.figures("ann") == Figures(150, 0, 850)
+
+
+async def test_a_settlement_counts_no_lease_that_was_given_back_while_it_waited(ledger, clock):
+    """The window's reserved is without it already, and so must be what has lapsed."""
+    await ledger.grant("ann", on_expiry="release")
+    await ledger.reserve("lease", "ann", tokens(300), ttl_seconds=30)
+    await ledger.grant("ann", on_expiry="keep")
+    await ledger.reserve("r1", "ann", tokens(400), ttl_seconds=600)
+    clock.advance(minutes=1)
+    sweeping, settling = await ledger.sessions(2)
+    async with sweeping.connection.transaction():
+        assert await sweep(sweeping) == 1
+        answer = asyncio.create_task(settling.settle("r1", tokens(150)))
+        await until(lambda: ledger.waits(settling), "the settlement waits for the window")
+    (line,) = (await answer)["lines"]
+    assert (line["settled"], line["reserved"], line["available"]) == (150, 0, 850)
     assert await ledger.figures("ann") == Figures(150, 0, 850)

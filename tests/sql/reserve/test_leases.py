@@ -130,7 +130,7 @@ async def test_a_settlement_says_what_is_reserved_without_lapsed_leases(ledger, 
     assert (balance["reserved"], balance["available"]) == (0, 90)
 
 
-@pytest.mark.parametrize("ended", ["settled", "settled late", "released"])
+@pytest.mark.parametrize("ended", ["settled", "settled at once", "settled late", "released"])
 async def test_what_is_reserved_after_a_hold_ends_counts_no_lapsed_lease_of_a_budget_that_keeps_now(
     ledger, clock, ended
 ):
@@ -139,10 +139,14 @@ async def test_what_is_reserved_after_a_hold_ends_counts_no_lapsed_lease_of_a_bu
     await ledger.reserve("late", "ann", tokens(20), ttl_seconds=5)
     await ledger.reserve("open", "ann", tokens(10), ttl_seconds=500)
     await ledger.grant("ann", 1000, on_expiry="keep")
+    if ended == "settled at once":
+        await ledger.reserve("kept", "ann", tokens(10), ttl_seconds=500)
     clock.advance(seconds=10)
     match ended:
         case "settled":
             reply = await ledger.settle("open", tokens(10))
+        case "settled at once":
+            reply = await ledger.settle("kept", tokens(10))
         case "settled late":
             reply = await ledger.settle("late", tokens(20))
         case _:

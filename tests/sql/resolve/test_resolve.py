@@ -60,6 +60,16 @@ async def test_an_unknown_outcome_is_released_by_a_person(stuck):
     assert await stuck.figures("ann") == Figures(0, 0, 10_000)
 
 
+async def test_a_person_may_settle_what_nobody_waits_for(ledger, clock):
+    """A hold that is open still: as resolved as any other, and in the log."""
+    await ledger.grant("ann")
+    await ledger.reserve("r1", "ann", tokens(400))
+    reply = await resolve(ledger, "settle", amounts=tokens(150))
+    assert (reply["state"], reply["resolved"], reply["action"]) == ("settled", True, "settle")
+    assert await ledger.count("change_log", "subject = 'reservation'") == 1
+    assert await ledger.figures("ann") == Figures(150, 0, 850)
+
+
 async def test_a_resolution_moves_the_money_once(review):
     await resolve(review, "accept_overage")
     moved = await review.movements()
