@@ -8,22 +8,11 @@ import asyncpg
 import pytest
 
 from tests.support.money import HOUR, LIFETIME, MAX_AMOUNT, budget, fixed, rolling, tokens, usd
+from tests.support.ways import outcome
 
-REPLACED = """
-create or replace function preauth.{}
-language plpgsql set search_path = pg_catalog, pg_temp as $$ begin {}; end $$"""
 PLAINLY = "_settle_plainly(asks preauth._ask[], held preauth.reservation[], places tid[], at timestamptz) returns preauth._answer[]"
 BY_ROUND = "_settle_round(asks preauth._ask[], held preauth.reservation[], at timestamptz) returns preauth._answer[]"
 RAISES = "raise exception 'not this way'"
-TABLES = {
-    "budget_window": "t.window_id",
-    "hold_line": "t.created_at, t.request_id, t.account_id, t.position",
-    "reservation": "t.request_id, t.account_id",
-    "usage_event": "t.event_id",
-    "reservation_event": "t.event_id",
-    "window_slice": "t.window_id, t.ages_at",
-    "outbox": "t.message_id",
-}
 UNITS = {"tokens": 900, "usd_nano": 5000, "requests": 3, "credits": 40, "tries": 4}
 OUTCOMES = [{}, {}, {"outcome": "completed"}, {"outcome": "interrupted"}]
 ODD = [
@@ -127,31 +116,10 @@ class Draw:
         return item
 
 
-async def outcome(ledger, batch, *replaced):
-    """The answers to a batch and every row after it, which is then undone."""
-    transaction = ledger.connection.transaction()
-    await transaction.start()
-    try:
-        for function, body in replaced:
-            await ledger.connection.execute(REPLACED.format(function, body))
-        rows = await ledger.connection.fetch(
-            "select n, status, body::text as body from preauth_api.settle_many($1)", batch
-        )
-        keys = "to_jsonb(t) - 'event_id' - 'message_id'"
-        return [tuple(row) for row in rows], {
-            table: await ledger.connection.fetchval(
-                f"select string_agg(({keys})::text, E'\\n' order by {order}) from preauth.{table} as t"
-            )
-            for table, order in TABLES.items()
-        }
-    finally:
-        await transaction.rollback()
-
-
 async def is_plain(ledger, batch):
     """Whether it is settled without a round."""
     try:
-        await outcome(ledger, batch, (BY_ROUND, RAISES))
+        await outcome(ledger, "settle", batch, (BY_ROUND, RAISES))
     except asyncpg.RaiseError:
         return False
     return True
@@ -163,8 +131,8 @@ async def test_answers_and_rows_are_those_of_a_round(ledger, clock, seed):
     await draw.fill()
     for _ in range(4):
         batch = draw.batch()
-        answers, rows = await outcome(ledger, batch)
-        by_round, rows_by_round = await outcome(ledger, batch, (PLAINLY, "return null"))
+        answers, rows = await outcome(ledger, "settle", batch)
+        by_round, rows_by_round = await outcome(ledger, "settle", batch, (PLAINLY, "return null"))
         assert json.dumps(answers) == json.dumps(by_round)
         assert rows == rows_by_round
         assert draw.is_odd or await is_plain(ledger, batch)
@@ -242,5 +210,7 @@ async def test_one_without_a_line_beside_one_that_has_some(ledger, clock, more, 
     await ledger.reserve("none", "ann", tokens(0))
     await ledger.connection.execute("delete from preauth.hold_line where request_id = 'none'")
     batch = [*items(60), *[{"request_id": "none", **more}] * times]
-    assert await outcome(ledger, batch) == await outcome(ledger, batch, (PLAINLY, "return null"))
+    assert await outcome(ledger, "settle", batch) == await outcome(
+        ledger, "settle", batch, (PLAINLY, "return null")
+    )
     assert not await is_plain(ledger, batch)
