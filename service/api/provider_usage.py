@@ -44,7 +44,7 @@ async def with_usage(ledger: Ledger, caller: KeyRecord, checked: BaseModel, text
     Raises:
         Problem: 422 ``usage_unrecognised``, naming the fields.
     """
-    given: ProviderUsage | None = getattr(checked, "provider_usage", None)
+    given: ProviderUsage | None = vars(checked).get("provider_usage")
     if given is None:
         return text
     try:

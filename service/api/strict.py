@@ -41,6 +41,26 @@ def decode(model: type[Model], headers: Headers, body: bytes) -> tuple[Model, st
         Problem: 400 ``malformed``, naming the fields.
     """
     check_content_type(headers)
+    return _in_one_pass(model, body) or _step_by_step(model, body)
+
+
+def _in_one_pass(model: type[Model], body: bytes) -> tuple[Model, str] | None:
+    """What is plainly good, at a fraction of the cost; None for whatever is to be looked at closer.
+
+    Where no string comes twice no key does. Strings with escapes are not compared: two that differ
+    may mean the same.
+    """
+    strings = body.split(b'"')[1::2]
+    if b"\\" in body or len(set(strings)) != len(strings):
+        return None
+    try:
+        return model.model_validate_json(body), body.decode("utf-8")
+    except ValidationError:  # pydantic reads no JSON that RFC 8259 has not, but names less well
+        return None
+
+
+def _step_by_step(model: type[Model], body: bytes) -> tuple[Model, str]:
+    """The same by parser and model apart, which tell what is wrong and where."""
     text, value = json_object(body)
     return check(model, value), text
 
