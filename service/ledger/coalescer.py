@@ -8,6 +8,8 @@ the row lock that the one before it holds through its flush.
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import takewhile
+from math import inf
 
 from service.ledger.errors import LedgerFault, StoreUnavailable
 from service.ledger.outcome import Outcome
@@ -21,17 +23,7 @@ MOST_AT_ONCE = 512
 class Passenger:
     """One call on its way."""
 
-    __slots__ = (
-        "_patience",
-        "account_id",
-        "actor",
-        "answer",
-        "deadline",
-        "departed",
-        "item",
-        "name",
-        "within",
-    )
+    __slots__ = ("account_id", "actor", "answer", "deadline", "item", "name", "within")
 
     def __init__(
         self,
@@ -49,32 +41,17 @@ class Passenger:
         self.within = within
         self.account_id = account_id
         self.deadline = deadline
-        self.departed = False
         self.answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        self._patience: asyncio.TimerHandle | None = None
-
-    def wait(self) -> None:
-        """Have an answer by the deadline, whatever becomes of those who travel along."""
-        self._patience = asyncio.get_running_loop().call_at(self.deadline, self._give_up)
 
     def arrive(self, outcome: Outcome) -> None:
         """Answer the call, unless its caller has gone away or given up."""
         if not self.answer.done():
             self.answer.set_result(outcome)
-        self._stop_waiting()
 
     def refuse(self, error: Exception) -> None:
         """Fail the call, unless its caller has gone away or given up."""
         if not self.answer.done():
             self.answer.set_exception(error)
-        self._stop_waiting()
-
-    def _give_up(self) -> None:
-        self.refuse(StoreUnavailable("timeout" if self.departed else "busy"))
-
-    def _stop_waiting(self) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
 
 
 Fly = Callable[[str, Sequence[Passenger], float], Awaitable[list[Outcome]]]
@@ -93,7 +70,8 @@ class Coalescer:
         """Send calls along with the others of their shard: a root account, null if unknown.
 
         One lane takes them all and decides them in this order. Their answers to come, or a
-        LedgerError; a caller that is cancelled cancels nobody else.
+        LedgerError; a caller that is cancelled cancels nobody else. Who is sent later may not
+        have the earlier deadline.
         """
         lane = self._lanes[hash(shard) % len(self._lanes)]
         for passenger in passengers:
@@ -105,20 +83,57 @@ class Coalescer:
         await asyncio.gather(*(lane.idle() for lane in self._lanes))
 
 
+class _Patience:
+    """One timer for all calls of a lane: setting and stopping one for each costs more.
+
+    It goes on where its lane is idle, and then rings for nobody.
+    """
+
+    def __init__(self, over: Callable[[float], None]) -> None:
+        self._over = over
+        self._until = inf
+        self._timer: asyncio.TimerHandle | None = None
+
+    def last_until(self, deadline: float) -> None:
+        """Ring then, if not before."""
+        if deadline < self._until:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._until = deadline
+            self._timer = asyncio.get_running_loop().call_at(deadline, self._ring)
+
+    def _ring(self) -> None:
+        self._until, self._timer = inf, None
+        self._over(asyncio.get_running_loop().time())
+
+
 class _Lane:
     """Calls that wait, by name, and the batch under way."""
 
     def __init__(self, fly: Fly) -> None:
         self._fly = fly
         self._waiting: dict[str, deque[Passenger]] = {}
-        self._under_way = 0
+        self._under_way: Sequence[Passenger] = ()
         self._task: asyncio.Task[None] | None = None
+        self._patience = _Patience(self._give_up)
 
     def board(self, passenger: Passenger) -> None:
-        passenger.wait()
+        self._patience.last_until(passenger.deadline)
         self._waiting.setdefault(passenger.name, deque()).append(passenger)
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def _give_up(self, now: float) -> None:
+        """Answer those who have waited long enough, whatever becomes of who travels along."""
+        for passenger in takewhile(lambda p: p.deadline <= now, self._under_way):
+            passenger.refuse(StoreUnavailable("timeout"))
+        for queue in self._waiting.values():
+            while queue and queue[0].deadline <= now:
+                queue.popleft().refuse(StoreUnavailable("busy"))
+        self._waiting = {name: queue for name, queue in self._waiting.items() if queue}
+        for line in (self._under_way, *self._waiting.values()):
+            if patient := next((p for p in line if p.deadline > now), None):
+                self._patience.last_until(patient.deadline)
 
     async def idle(self) -> None:
         while self._task is not None:
@@ -127,10 +142,10 @@ class _Lane:
     async def _run(self) -> None:
         try:
             while batch := self._take():
-                self._under_way = len(batch)
+                self._under_way = batch
                 await self._carry(batch)
         finally:
-            self._under_way = 0
+            self._under_way = ()
             self._task = None
 
     def _take(self) -> list[Passenger]:
@@ -143,7 +158,7 @@ class _Lane:
         while self._waiting:
             name = min(self._waiting, key=lambda n: self._waiting[n][0].deadline)
             queue = self._waiting[name]
-            most = min(MOST_AT_ONCE, (len(queue) + self._under_way + 1) // 2)
+            most = min(MOST_AT_ONCE, (len(queue) + len(self._under_way) + 1) // 2)
             batch = [queue.popleft() for _ in range(min(most, len(queue)))]
             if not queue:
                 del self._waiting[name]
@@ -153,8 +168,6 @@ class _Lane:
 
     async def _carry(self, batch: list[Passenger]) -> None:
         """By the latest deadline: who has less time gives up alone, and cuts no neighbour's."""
-        for passenger in batch:
-            passenger.departed = True
         try:
             outcomes = await self._fly(batch[0].name, batch, max(p.deadline for p in batch))
         except LedgerFault as fault:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.api import strict
@@ -57,6 +57,7 @@ def told(decode: Any, *arguments: Any) -> Any:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda m: m.__name__)
+@settings(deadline=None)
 @given(body=bodies())
 def test_a_body_is_told_the_same_in_one_pass_as_step_by_step(
     model: type[Body], body: bytes

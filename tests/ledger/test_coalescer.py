@@ -134,6 +134,53 @@ async def test_a_call_that_has_waited_too_long_is_refused_and_never_sent(store, 
     assert "late" not in list(chain.from_iterable(store.batches))
 
 
+async def test_each_call_gives_up_at_its_own_time_and_says_whether_it_was_under_way(store, lane):
+    store.open.clear()
+    clock = asyncio.get_running_loop().time
+    started = clock()
+    ends: dict[str, float] = {}
+    tasks = []
+    for number, item in enumerate("abcd", 1):
+        tasks += sent(lane, item, seconds=number * 0.05)
+        tasks[-1].add_done_callback(lambda _, item=item: ends.setdefault(item, clock() - started))
+        await boarded(store)
+    answers = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [error.cause for error in answers] == ["timeout", "busy", "busy", "busy"]
+    for number, item in enumerate("abcd", 1):
+        assert number * 0.05 <= ends[item] + 0.002 < number * 0.05 + 0.05
+    store.open.set()
+    assert (await sent(lane, "e")[0]).body == b"e"
+
+
+async def test_a_lane_sets_one_timer_however_many_calls_it_carries(store, lane, monkeypatch):
+    loop = asyncio.get_running_loop()
+    timers = []
+    call_at = loop.call_at
+    monkeypatch.setattr(loop, "call_at", lambda *a, **k: timers.append(a) or call_at(*a, **k))
+    for _ in range(3):
+        await asyncio.gather(*sent(lane, *(str(n) for n in range(100))))
+    assert len(timers) == 1
+
+
+async def test_a_call_with_less_time_than_those_before_it_is_answered_by_its_own(store, lane):
+    store.open.clear()
+    sent(lane, "a")
+    await boarded(store)
+    late = sent(lane, "b", name="settle", seconds=0.02)
+    with pytest.raises(StoreUnavailable, match="busy"):
+        await asyncio.wait_for(late[0], 1)
+    store.open.set()
+
+
+async def test_a_call_gives_up_in_time_after_its_lane_was_idle_for_longer(store, lane):
+    await sent(lane, "a", seconds=0.02)[0]
+    await asyncio.sleep(0.05)
+    store.open.clear()
+    with pytest.raises(StoreUnavailable, match="timeout"):
+        await asyncio.wait_for(sent(lane, "b", seconds=0.02)[0], 1)
+    store.open.set()
+
+
 async def test_draining_waits_for_every_call_that_was_sent(store, lane):
     store.open.clear()
     tasks = sent(lane, "a", "b", "c")
