@@ -11,7 +11,8 @@ import structlog
 
 __all__ = ["access", "configure"]
 
-_encode = msgspec.json.Encoder(enc_hook=repr).encode
+_encoder = msgspec.json.Encoder(enc_hook=repr)
+_encode, _encode_lines = _encoder.encode, _encoder.encode_lines
 
 
 def configure(level: str = "info") -> None:
@@ -32,34 +33,57 @@ def configure(level: str = "info") -> None:
     _adopt_standard_library(level)
 
 
+class _AccessLine(msgspec.Struct, kw_only=True, gc=False):
+    """A request in the log; a field that is not set is left out."""
+
+    event: str = "request"
+    level: str = "info"
+    timestamp: datetime
+    method: str
+    route: str
+    status: int
+    milliseconds: float
+    request_id: str
+    traceparent: str | msgspec.UnsetType = msgspec.UNSET
+
+
 class _AccessLines:
     """Access lines of one turn of the event loop, written together."""
 
     def __init__(self) -> None:
         self.wanted = True
-        self._lines: list[bytes] = []
+        self._lines: list[_AccessLine] = []
 
-    def add(self, line: bytes) -> None:
+    def add(self, line: _AccessLine) -> None:
         self._lines.append(line)
         if len(self._lines) == 1:
             asyncio.get_running_loop().call_soon(self._write)
 
     def _write(self) -> None:
         lines, self._lines = self._lines, []
-        sys.stdout.buffer.write(b"\n".join(lines) + b"\n")
+        sys.stdout.buffer.write(_encode_lines(lines))
         sys.stdout.buffer.flush()
 
 
 _access_lines = _AccessLines()
 
 
-def access(**fields: Any) -> None:
-    """Write one access line, at level info; a field that is None is left out."""
+def access(  # noqa: PLR0917
+    method: str, route: str, status: int, seconds: float, request_id: bytes, trace: bytes | None
+) -> None:
+    """Write one access line, at level info."""
     if _access_lines.wanted:
-        line = {name: value for name, value in fields.items() if value is not None}
-        _access_lines.add(
-            _encode({"event": "request", "level": "info", "timestamp": datetime.now(UTC), **line})
+        line = _AccessLine(
+            timestamp=datetime.now(UTC),
+            method=method,
+            route=route,
+            status=status,
+            milliseconds=round(seconds * 1000, 3),
+            request_id=request_id.decode(),
         )
+        if trace is not None:
+            line.traceparent = trace.decode()
+        _access_lines.add(line)
 
 
 class _Stdout:

@@ -42,25 +42,23 @@ class KeyRing:
         self._seconds = seconds
         self._seen: dict[bytes, tuple[float, KeyRecord]] = {}
 
-    async def find(self, secret: bytes) -> KeyRecord | None:
-        """The live key with this secret.
-
-        Raises:
-            StoreUnavailable: it is neither cached nor could it be looked up.
-        """
-        hashed = digest(secret)
+    def known(self, hashed: bytes) -> KeyRecord | None:
+        """The live key with this hash, if it is trusted without asking the ledger."""
         if self._admin is not None and hmac.compare_digest(hashed, self._admin):
             return BOOTSTRAP
         cached = self._seen.get(hashed)
-        if cached is not None and cached[0] > time.monotonic():
-            return cached[1]
-        return await self._look_up(hashed)
+        return cached[1] if cached is not None and cached[0] > time.monotonic() else None
 
     def forget(self, key_id: str) -> None:
         """Stop trusting a key that was revoked; other processes do within ``seconds``."""
         self._seen = {h: kept for h, kept in self._seen.items() if kept[1].key_id != key_id}
 
-    async def _look_up(self, hashed: bytes) -> KeyRecord | None:
+    async def look_up(self, hashed: bytes) -> KeyRecord | None:
+        """The live key with this hash, if there is one.
+
+        Raises:
+            StoreUnavailable: the ledger did not say.
+        """
         found = await self._ledger.key_by_hash(hashed)
         metrics.KEY_LOOKUPS.labels("found" if found else "unknown").inc()
         self._seen.pop(hashed, None)
@@ -95,7 +93,8 @@ async def caller_of(headers: Any, operation: Operation, ring: KeyRing) -> KeyRec
         Problem: 401 without a live key, 403 if its role is none of the operation's.
         StoreUnavailable: the key could not be looked up.
     """
-    caller = await ring.find(_secret(headers))
+    hashed = digest(_secret(headers))
+    caller = ring.known(hashed) or await ring.look_up(hashed)
     if caller is None:
         raise _unauthenticated("The API key is unknown or was revoked.", ', error="invalid_token"')
     if caller.role not in operation.roles:

@@ -6,18 +6,19 @@ models, the checks and the problems are the same ones that all other routes have
 
 from typing import Any
 
-from litestar.datastructures import State
-
 from service.api import batches, vendors
-from service.api.auth import caller_of
+from service.api.auth import KeyRing, caller_of
 from service.api.bodies import read_body
 from service.api.calls import Errand, make_one
 from service.api.operation import Operation
 from service.api.problems import Problem, outcome_of, problem_of
 from service.api.query import parameters
-from service.ledger import Call, Outcome
+from service.ledger import Call, Ledger, Outcome
 
-__all__ = ["CallRoute"]
+__all__ = ["Answer", "CallRoute"]
+
+Answer = tuple[int, list[tuple[bytes, bytes]], bytes]
+"""A status, header fields, a body."""
 
 _ALLOWED = "OPTIONS, POST"
 _JSON = (b"content-type", b"application/json")
@@ -35,39 +36,40 @@ class CallRoute:
         self.operation = operation
         self.description = description
 
-    async def __call__(self, scope: Any, receive: Any, send: Any, state: State) -> None:
+    async def answer(self, scope: Any, receive: Any, ledger: Ledger, ring: KeyRing) -> Answer:
         """Answer a request; every exception becomes a problem."""
         scope["path_template"] = self.path
         try:
-            outcome = await self._answer(scope, receive, state)
+            if scope["method"] == "POST":
+                outcome = await self._make(scope, receive, ledger, ring)
+            else:
+                outcome = self._other_method(scope)
         except Exception as error:  # noqa: BLE001  # what nobody foresaw is logged and a 500
             outcome = outcome_of(problem_of(error))
-        await self._send(scope, send, outcome)
+        return self._as_sent(scope, outcome)
 
-    async def _answer(self, scope: Any, receive: Any, state: State) -> Outcome:
-        if scope["method"] != "POST":
-            return self._other_method(scope)
-        caller = await caller_of(scope["headers"], self.operation, state.key_ring)
+    async def _make(self, scope: Any, receive: Any, ledger: Ledger, ring: KeyRing) -> Outcome:
+        headers = scope["headers"]
+        caller = await caller_of(headers, self.operation, ring)
         parameters(scope, self.operation)
         body = await read_body(scope, receive, batches=self.operation.batches)
         make = batches.make_many if batches.is_batch(self.operation, body) else make_one
-        errand = Errand(state.ledger, caller, self.call, self.model)
-        return await make(errand, scope["headers"], body)
+        return await make(Errand(ledger, caller, self.call, self.model), headers, body)
 
     def _other_method(self, scope: Any) -> Outcome:
         if scope["method"] == "OPTIONS":
             return Outcome(204, {"Allow": _ALLOWED}, b"")
         raise Problem("method_not_allowed", "See the Allow header.", headers={"Allow": _ALLOWED})
 
-    async def _send(self, scope: Any, send: Any, outcome: Outcome) -> None:
+    def _as_sent(self, scope: Any, outcome: Outcome) -> Answer:
         """The ledger's bytes as they stand, in a vendor's envelope where one is wanted."""
         kind = _JSON
         if outcome.is_problem:
             vendor = vendors.wanted(scope, self.operation)
             outcome = vendors.dress(outcome, vendor)
             kind = _PROBLEM if vendor is None else _JSON
-        fields = [(name.encode(), value.encode()) for name, value in outcome.headers.items()]
-        if outcome.status != 204:  # noqa: PLR2004  # No Content
-            fields += [kind, (b"content-length", b"%d" % len(outcome.body))]
-        await send({"type": "http.response.start", "status": outcome.status, "headers": fields})
-        await send({"type": "http.response.body", "body": outcome.body})
+        status, headers, body, _ = outcome
+        fields = [(name.encode(), value.encode()) for name, value in headers.items()]
+        if status != 204:  # noqa: PLR2004  # No Content
+            fields += (kind, (b"content-length", b"%d" % len(body)))
+        return status, fields, body

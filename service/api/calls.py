@@ -12,7 +12,7 @@ from service import metrics
 from service.api import vendors
 from service.api.operation import Operation
 from service.api.problems import CODES, Fault, malformed
-from service.api.provider_usage import with_usage
+from service.api.provider_usage import has_usage, with_usage
 from service.api.strict import Headers, decode
 from service.ledger import Call, Item, KeyRecord, Ledger, Outcome
 
@@ -83,8 +83,9 @@ class Errand(NamedTuple):
             Problem: 422 when its ``provider_usage`` is not understood.
             LedgerError: the ledger gave no answer.
         """
-        text = await with_usage(self.ledger, self.caller, checked, text)
-        return Item(text, getattr(checked, "account_id", None))
+        if has_usage(checked):
+            text = await with_usage(self.ledger, self.caller, checked, text)
+        return Item(text, vars(checked).get("account_id"))
 
     def send(self, items: Sequence[Item]) -> list[asyncio.Future[Outcome]]:
         """Make the calls, decided in their order; their answers to come."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 from litestar import Litestar
 
 from service import metrics
-from service.api.call_route import CallRoute
+from service.api.call_route import Answer, CallRoute
 from service.api.paths import unify
 from service.logs import access
 
@@ -35,6 +35,7 @@ class Service(Litestar):
     def add_calls(self, calls: Iterable[CallRoute]) -> None:
         """Answer these paths in front of the framework."""
         self.calls = {call.path: call for call in calls}
+        self._by = (self.state.ledger, self.state.key_ring)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """The ASGI entry point."""
@@ -44,7 +45,9 @@ class Service(Litestar):
         seen = _Seen(scope, send)
         try:
             if call := self.calls.get(scope["path"]):
-                await call(scope, receive, seen.send, self.state)
+                head, body = seen.told(await call.answer(scope, receive, *self._by))
+                await send(head)
+                await send(body)
             else:
                 unify(scope)
                 await super().__call__(scope, receive, seen.send)
@@ -64,8 +67,15 @@ class _Seen:
         self._status = 500
         self._id, self._trace = _identify(scope["headers"])
 
+    def told(self, answer: Answer) -> tuple[Any, Any]:
+        """The two messages of an answer, with the request's id in the headers."""
+        self._status, fields, body = answer
+        fields.append((b"x-request-id", self._id))
+        head = {"type": "http.response.start", "status": self._status, "headers": fields}
+        return head, {"type": "http.response.body", "body": body}
+
     async def send(self, message: Any) -> None:
-        """Pass a message on, with the request's id in its headers."""
+        """Pass a message of the framework's on, with the request's id in its headers."""
         if message["type"] == "http.response.start":
             self._status = message["status"]
             message["headers"] = [*message["headers"], (b"x-request-id", self._id)]
@@ -78,14 +88,7 @@ class _Seen:
         method = self._scope["method"]
         method = method if method in _METHODS else "other"
         _histogram(route, method, self._status).observe(seconds)
-        access(
-            method=method,
-            route=route,
-            status=self._status,
-            milliseconds=round(seconds * 1000, 3),
-            request_id=self._id.decode(),
-            traceparent=self._trace.decode() if self._trace else None,
-        )
+        access(method, route, self._status, seconds, self._id, self._trace)
 
 
 @cache

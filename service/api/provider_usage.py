@@ -12,7 +12,7 @@ from service.ledger import KeyRecord, Ledger
 from service.pricing.tables import split_variant
 from service.pricing.usage import APIS, Reading, UsageUnrecognisedError, read_usage
 
-__all__ = ["ProviderUsage", "with_usage"]
+__all__ = ["ProviderUsage", "has_usage", "with_usage"]
 
 ApiName = Literal[
     "openai_chat",
@@ -38,15 +38,18 @@ class ProviderUsage(Body):
     """The object: ``usage`` of a response, ``usageMetadata`` of Google's."""
 
 
+def has_usage(checked: BaseModel) -> bool:
+    """Whether a call tells what its provider says; most models have no such field."""
+    return vars(checked).get("provider_usage") is not None
+
+
 async def with_usage(ledger: Ledger, caller: KeyRecord, checked: BaseModel, text: str) -> str:
-    """The text of a call with ``usage`` in the place of ``provider_usage``, if it has that.
+    """The text of a call that has ``provider_usage``, with ``usage`` in the place of that.
 
     Raises:
         Problem: 422 ``usage_unrecognised``, naming the fields.
     """
-    given: ProviderUsage | None = vars(checked).get("provider_usage")
-    if given is None:
-        return text
+    given: ProviderUsage = checked.provider_usage  # type: ignore[attr-defined]
     try:
         reading = read_usage(given.api, given.usage)
     except UsageUnrecognisedError as error:

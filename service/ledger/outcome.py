@@ -1,9 +1,12 @@
 """What the ledger answered to one call."""
 
-import json
 from typing import NamedTuple, Self
 
+import msgspec
+
 __all__ = ["Outcome"]
+
+_decode = msgspec.json.Decoder().decode
 
 
 class Outcome(NamedTuple):
@@ -29,4 +32,4 @@ class Outcome(NamedTuple):
 def _fields(headers: str | None) -> dict[str, str]:
     if headers is None or headers == "{}":
         return {}
-    return {name: str(value) for name, value in json.loads(headers).items() if value is not None}
+    return {name: str(value) for name, value in _decode(headers).items() if value is not None}

@@ -12,6 +12,7 @@ import uvicorn
 from litestar import Litestar
 
 from service.app import create_app
+from service.corked import CorkedProtocol
 from service.settings import Settings
 from tests.support.money import Json
 from tests.support.waits import until
@@ -149,7 +150,11 @@ async def over_sockets(settings: Settings) -> AsyncIterator[tuple[Api, uvicorn.S
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         config = uvicorn.Config(
-            app, log_config=None, access_log=False, timeout_graceful_shutdown=10
+            app,
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=10,
+            http=CorkedProtocol,
         )  # type: ignore[arg-type]
         server = _Server(config)
         task = asyncio.create_task(server.serve(sockets=[listener]))

@@ -101,6 +101,9 @@ async def test_one_json_line_a_request_with_ids_and_no_content(
     assert (last["route"], last["method"], last["status"]) == ("/reserve", "POST", 200)
     assert (last["request_id"], last["traceparent"]) == ("mine-1", trace)
     assert last["milliseconds"] > 0
+    named = ["event", "level", "timestamp", "method", "route", "status", "milliseconds"]
+    assert list(last) == [*named, "request_id", "traceparent"]
+    assert list(lines[0]) == [*named, "request_id"]  # nothing stands for what was not sent
 
 
 @pytest.mark.parametrize("sent", ["", "a b", "x" * 65, 'a"b', "ä", None])
