@@ -233,6 +233,45 @@ create type preauth._rerating as (
 comment on type preauth._rerating is
   'A spend that a wrong price table priced last, in the unit of the table: what it cost by that, what it costs by the right one, or the code of why that cannot be told and the dimension that is the reason.';
 
+create type preauth._wish as (
+  n integer,
+  request_id text,
+  account_id text,
+  body jsonb,
+  actor text,
+  within text,
+  ttl_seconds integer,
+  on_expiry text,
+  amounts bigint[],
+  route preauth._route,
+  ceilings jsonb,
+  price_table_ids bigint[]
+);
+comment on type preauth._wish is
+  'What item n of a batch holds if there is room: amounts on the windows of its route, in their order. on_expiry: the strictest policy of its budgets; ceilings, price_table_ids: of its quote, null where it tells its amounts; the other fields as in preauth._ask.';
+
+create type preauth._filled as (
+  window_id bigint,
+  scope text,
+  window_key text,
+  limit_amount bigint,
+  available bigint,
+  policy text,
+  pace text
+);
+comment on type preauth._filled is
+  'A window that holds all that a batch wishes of it. available: before it did; null: unlimited. policy, pace: what its RateLimit-Policy and RateLimit say after the budget''s name and the remaining amount.';
+
+create type preauth._held_line as (
+  request_id text,
+  account_id text,
+  position smallint,
+  window_id bigint,
+  amount bigint,
+  available_after bigint
+);
+comment on type preauth._held_line is 'A hold line to be written. available_after: null where the window is unlimited.';
+
 -- 025_checks/_is_sound_event.sql
 create function preauth._is_sound_event(kind text, window_id bigint) returns boolean
 language plpgsql
@@ -995,6 +1034,103 @@ as $$
 $$;
 comment on function preauth._adjustment_json(preauth.usage_event) is 'A correction of a window, as a list shows it.';
 
+-- 040_internal/_admit.sql
+-- Where all of a batch fits, its order decides nothing, and each window is asked once whether it has room for everything. What touches a window that has not, or was
+-- decided before, is left to preauth._take, with the routes and the locks that are held here: it finds those windows as they were.
+create function preauth._admit(wishes preauth._wish[]) returns preauth._answer[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  locked record;
+  at timestamptz;
+  filled preauth._filled[];
+  granted preauth._wish[] := wishes;
+begin
+  locked := preauth._lock_wished(wishes);
+  at := preauth._now();
+  if locked.rolls then
+    perform preauth._age(locked.window_ids, at);
+  end if;
+  filled := preauth._fill(wishes, at);
+  if cardinality(filled) < cardinality(locked.window_ids) then
+    granted := preauth._fitting(wishes, filled);
+  end if;
+  if cardinality(granted) > 0 then
+    granted := preauth._record_wishes(granted, at);
+  end if;
+  if cardinality(granted) = cardinality(wishes) then
+    return preauth._admitted(granted, filled, at);
+  end if;
+  return preauth._with_rest(wishes, granted, filled, at);
+end
+$$;
+comment on function preauth._admit(preauth._wish[]) is 'Authorizes the wishes that plainly fit, has the others decided one by one, and answers all, in their order.';
+
+-- 040_internal/_admitted.sql
+-- A loop of simple expressions, and text by concat: joining and grouping the lines in a query costs twice as much, and to read a format costs more than to fill it in.
+-- Ids, names, units and window keys have no character that JSON escapes: their CHECKs say so.
+create function preauth._admitted(wishes preauth._wish[], filled preauth._filled[], at timestamptz) returns preauth._answer[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  answers preauth._answer[] := array[]::preauth._answer[];
+  lines preauth._held_line[] := array[]::preauth._held_line[];
+  window_ids bigint[];
+  available bigint[];
+  w preauth._wish;
+  r preauth._route;
+  f preauth._filled;
+  place integer;
+  texts text;
+  share float8;
+  least_share float8;
+  headers text;
+  ttl_seconds integer;
+  expires_at text;
+begin
+  for k in 1 .. cardinality(filled) loop
+    window_ids[k] := filled[k].window_id;
+    available[k] := filled[k].available;
+  end loop;
+  for n in 1 .. cardinality(wishes) loop
+    w := wishes[n];
+    r := w.route;
+    texts := '';
+    least_share := null;
+    headers := null;
+    for k in 1 .. cardinality(r.window_ids) loop
+      place := array_position(window_ids, r.window_ids[k]);
+      f := filled[place];
+      available[place] := available[place] - w.amounts[k];
+      lines := lines || row(w.request_id, w.account_id, k, f.window_id, w.amounts[k], available[place])::preauth._held_line;
+      texts := concat(texts, case when k > 1 then ', ' end, '{"budget": "', r.budgets[k], '", "scope": "', f.scope, '", "unit": "', r.units[k], '", "window": "', f.window_key,
+        '", "amount": ', w.amounts[k], case when f.scope = w.account_id then concat(', "available": ', coalesce(available[place]::text, 'null')) end, '}');
+      continue when f.scope <> w.account_id or f.limit_amount is null;
+      share := available[place] / greatest(f.limit_amount, 1)::float8;
+      if least_share is null or share < least_share then
+        least_share := share;
+        headers := concat('{"RateLimit-Policy": "\"', r.budgets[k], f.policy, '", "RateLimit": "\"', r.budgets[k], '\";r=', least(greatest(available[place], 0), 999999999999999), f.pace, '"}');
+      end if;
+    end loop;
+    if w.ttl_seconds is distinct from ttl_seconds then
+      ttl_seconds := w.ttl_seconds;
+      expires_at := to_char((at + make_interval(secs => ttl_seconds)) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
+    end if;
+    answers[n] := row(w.n, 200, headers::json, concat('{"request_id": "', w.request_id, '", "account_id": "', w.account_id, '", "decision": "authorized", "state": "authorized", "model": ',
+      coalesce('"' || (w.body ->> 'model') || '"', 'null'), ', "chosen_alternative": null, "price_table_id": ', coalesce(w.price_table_ids[1]::text, 'null'), ', "lines": [', texts, '], "expires_at": "', expires_at,
+      '", "over_limit": ', coalesce(least_share < 0, false)::text, ', "replayed": false}')::json, r.path[cardinality(r.path)])::preauth._answer;
+  end loop;
+  insert into preauth.hold_line (request_id, account_id, position, window_id, amount, available_after, state, created_at)
+  select l.request_id, l.account_id, l.position, l.window_id, l.amount, l.available_after, 'held', at
+  from unnest(lines) as l;
+  return answers;
+end
+$$;
+comment on function preauth._admitted(preauth._wish[], preauth._filled[], timestamptz) is
+  'Writes the hold lines of recorded wishes and answers each, with the rate limit headers of the account''s own budget with the smallest share left.';
+
 -- 040_internal/_affordable.sql
 create function preauth._affordable(
   ask preauth._ask, quote preauth._quote, slot preauth._slot, places integer[], wanted bigint[], slots preauth._slot[], reserved bigint[]) returns jsonb
@@ -1444,13 +1580,28 @@ end
 $$;
 comment on function preauth._are_made(preauth._route[]) is 'Whether every route was found and every window on it is made.';
 
+-- 040_internal/_are_plain_labels.sql
+-- By one pattern over the whole text. So short a text has no value of more than 128 characters, and no more than 13 labels.
+create function preauth._are_plain_labels(labels jsonb) returns boolean
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return length(labels::text) <= 136
+    and labels::text ~ '^\{("[a-z][a-z0-9_.-]*": "[A-Za-z0-9 _.:@/+-]+"(, "[a-z][a-z0-9_.-]*": "[A-Za-z0-9 _.:@/+-]+")*)?\}$'
+    and labels @@ 'strict !exists($.keyvalue().key ? (@ like_regex "^.{33}"))';
+end
+$$;
+comment on function preauth._are_plain_labels(jsonb) is 'Whether labels are certainly well-formed: short, of letters, digits and few signs. When they are not, preauth._labels_errors looks properly.';
+
 -- 040_internal/_are_plain_options.sql
 create function preauth._are_plain_options(call text, options jsonb) returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if options - preauth._known_fields(call) <> '{}' or jsonb_strip_nulls(options - preauth._plain_fields(call)) <> '{}' then
+  if options - preauth._known_fields(call) <> '{}' or jsonb_strip_nulls(options - preauth._plain_fields(call)) <> '{}'
+      or jsonb_typeof(options -> 'dry_run') not in ('boolean', 'null') then
     return false;
   end if;
   if options ->> 'model' is not null and not preauth._is_plain_id(options -> 'model')
@@ -1459,6 +1610,9 @@ begin
   end if;
   if (call = 'extend' or options ->> 'ttl_seconds' is not null) and not coalesce(preauth._is_amount(options -> 'ttl_seconds')
       and (options ->> 'ttl_seconds')::bigint between 1 and 86400, false) then
+    return false;
+  end if;
+  if options ->> 'labels' is not null and not preauth._are_plain_labels(options -> 'labels') then
     return false;
   end if;
   if options ->> 'provider_request_id' is not null and not preauth._is_line(options -> 'provider_request_id', 256) then
@@ -1541,6 +1695,20 @@ $$;
 comment on function preauth._ask_foreseen_at(preauth._ask, preauth._quote[], integer, text[], preauth._slot[], bigint[], bigint[], preauth._lapse[], bigint[], timestamptz) is
   'As preauth._ask_fits_at where more than windows, leases and slices may turn by time alone (preauth._may_turn).';
 
+-- 040_internal/_asked.sql
+create function preauth._asked(wishes preauth._wish[]) returns preauth._ask[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return preauth._with_twins(array(
+    select row(row_number() over (order by w.n), 'reserve', w.request_id, w.account_id, w.body, w.actor, w.within, false, false, null)::preauth._ask
+    from unnest(wishes) as w
+    order by w.n));
+end
+$$;
+comment on function preauth._asked(preauth._wish[]) is 'Wishes as the items of a batch of their own, numbered 1, 2, 3, …';
+
 -- 040_internal/_asked_about.sql
 create function preauth._asked_about(request_id text, account_id text, out held preauth.reservation[], out problem jsonb)
 language plpgsql stable
@@ -1587,6 +1755,9 @@ declare
   item jsonb;
   errors jsonb;
   body jsonb;
+  amounts jsonb;
+  rest jsonb;
+  is_plain boolean;
   caller text;
   defaults jsonb := case when call = 'reserve' then '{"ttl_seconds": 120}'::jsonb else '{}'::jsonb end;
 begin
@@ -1596,12 +1767,29 @@ begin
   for n in 1 .. jsonb_array_length(items) loop
     item := items -> (n - 1);
     errors := null;
-    if not preauth._is_plain(call, item) then
-      errors := preauth._shape_errors(call, item);
-    end if;
     body := null;
-    if errors is null then
-      body := defaults || jsonb_strip_nulls(item - array['request_id', 'account_id', 'dry_run']);
+    is_plain := false;
+    if call = 'settle' and item > '{}' then
+      amounts := item -> 'amounts';
+      rest := item - array['request_id', 'account_id', 'amounts'];
+      is_plain := (rest = '{}' or rest - array['provider_request_id', 'outcome', 'usage'] = '{}' and jsonb_strip_nulls(rest) = '{}')
+        and jsonb_typeof(item -> 'request_id') = 'string' and length(item ->> 'request_id') between 1 and 128 and item ->> 'request_id' !~ '[^A-Za-z0-9_.:@/-]'
+        and jsonb_typeof(item -> 'account_id') = 'string' and length(item ->> 'account_id') between 1 and 128 and item ->> 'account_id' !~ '[^A-Za-z0-9_.:@/-]'
+        and case when amounts > '{}' then
+          amounts - array['usd_nano', 'tokens', 'requests', 'credits'] = '{}'
+          and amounts @@ 'strict !($.* < 0 || $.* > 9007199254740991 || $.* == null)'
+          and strpos(amounts::text, '.') = 0
+        end;
+    end if;
+    if is_plain then
+      body := jsonb_build_object('amounts', amounts);
+    else
+      if not preauth._is_plain(call, item) then
+        errors := preauth._shape_errors(call, item);
+      end if;
+      if errors is null then
+        body := defaults || jsonb_strip_nulls(item - array['request_id', 'account_id', 'dry_run']);
+      end if;
     end if;
     if actors[n] is null then
       caller := coalesce(caller, preauth._caller());
@@ -2184,7 +2372,7 @@ comment on function preauth._claimed_account() is
   'The account that the caller''s JWT names, as PostgREST hands it on in request.jwt.claims; null if none. The setting preauth.account_claim says which claim: a path with dots, sub when unset. Never below user_metadata, which users write themselves. Anyone who can run SQL can set request.jwt.claims: it is believed only of a login that may act as a service too, as PostgREST''s authenticator may.';
 
 -- 040_internal/_close_lines.sql
--- The only place, with preauth._hold, where money enters or leaves a window by way of a hold line.
+-- The only place, with preauth._hold and preauth._settle_plainly, where money enters or leaves a window by way of a hold line.
 create function preauth._close_lines(closings preauth._closing[], at timestamptz) returns preauth._closed[]
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -2697,6 +2885,22 @@ $$;
 comment on function preauth._decide(preauth._ask[], preauth._quote[], integer[], preauth._route[], integer[], bigint[], timestamptz, preauth._slot[], bigint[]) is
   'Decides the items in their order against locked slots: each holds on every budget that applies or on none; its first option that fits is authorized. reserved: the slots'' reserved amounts before, and after; slots: with what their next windows have room for, where an item did not fit.';
 
+-- 040_internal/_decide_batch.sql
+create function preauth._decide_batch(call text, items jsonb, actors text[], within text[]) returns preauth._answer[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  asks preauth._ask[] := preauth._asks(call, items, actors, within);
+begin
+  if not items @? '$[*].dry_run ? (@ == true)' then
+    return preauth._take(asks, null);
+  end if;
+  return preauth._rehearse_some(asks);
+end
+$$;
+comment on function preauth._decide_batch(text, jsonb, text[], text[]) is 'Checks a batch of reserve or charge calls and decides it one by one; the answers are in the order of the items.';
+
 -- 040_internal/_decided.sql
 create function preauth._decided(rulings preauth._ruling[]) returns integer[]
 language plpgsql stable
@@ -3136,7 +3340,7 @@ as $$
 begin
   return preauth._settlement(row(0, 'settle', r.request_id, r.account_id,
     jsonb_build_object('amounts', preauth._chosen_amounts(r), 'outcome', 'expired'), 'expiry', null, false, false, null)::preauth._ask,
-    closed, from_line, to_line, at);
+    closed, from_line, to_line, at)::jsonb;
 end
 $$;
 comment on function preauth._expiry_settlement(preauth.reservation, preauth._closed[], integer, integer, timestamptz) is
@@ -3256,6 +3460,36 @@ as $$
   from (select preauth._limit_at(w, budget, at), w.reserved - preauth._lapsed(w.window_id, at)) as l (limit_amount, reserved)
 $$;
 comment on function preauth._figures_json(preauth.budget_window, preauth.budget, timestamptz) is 'What a window says at an instant, in the budget''s unit: a lapsed lease is not held.';
+
+-- 040_internal/_fill.sql
+create function preauth._fill(wishes preauth._wish[], at timestamptz) returns preauth._filled[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  filled preauth._filled[];
+begin
+  with moved as (
+    update preauth.budget_window as w
+    set reserved = w.reserved + h.amount
+    from (
+      select l.window_id, sum(l.amount)::bigint as amount
+      from (select unnest((x.route).window_ids) as window_id, unnest(x.amounts) as amount from unnest(wishes) as x) as l
+      group by l.window_id
+    ) as h
+    where w.window_id = h.window_id and h.amount <= least(w.limit_amount + w.overdraft_amount, preauth._most_counted()) - w.settled - w.reserved
+    returning row(w.window_id, w.account_id, w.window_key, w.limit_amount, w.limit_amount - w.settled - w.reserved + h.amount,
+      concat('\";q=', least(w.limit_amount, 999999999999999),
+        case when isfinite(w.ends_at) or w.slice_length is not null
+          then concat(';w=', ceil(date_part('epoch', coalesce(w.slice_length * w.slice_count, w.ends_at - w.starts_at)))) end),
+      case when isfinite(w.ends_at) then concat(';t=', greatest(ceil(date_part('epoch', w.ends_at - at)), 0)) end)::preauth._filled as filled
+  )
+  select array_agg(m.filled) into filled from moved as m;
+  return coalesce(filled, '{}');
+end
+$$;
+comment on function preauth._fill(preauth._wish[], timestamptz) is
+  'Holds what wishes amount to on the locked windows: one conditional update a window, of all or of nothing; the windows that had room.';
 
 -- 040_internal/_first_counted.sql
 create function preauth._first_counted(counts jsonb) returns text
@@ -3432,6 +3666,21 @@ as $$
 $$;
 comment on function preauth._fits_within(preauth.budget_window, preauth.budget, bigint, timestamptz, timestamptz, preauth._slot[], bigint[], bigint[], preauth._lapse[]) is
   'Whether what is required of a window fits from an instant on while the window runs, under the budget that applies then: at first, and at each instant at which that may turn.';
+
+-- 040_internal/_fitting.sql
+create function preauth._fitting(wishes preauth._wish[], filled preauth._filled[]) returns preauth._wish[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select w from unnest(wishes) as w
+    where (w.route).window_ids <@ array(select f.window_id from unnest(filled) as f)
+    order by w.n);
+end
+$$;
+comment on function preauth._fitting(preauth._wish[], preauth._filled[]) is
+  'The wishes all of whose windows had room. All of one account are among them, or none: so are all with the same key.';
 
 -- 040_internal/_for_model.sql
 create function preauth._for_model(route preauth._route, model text) returns preauth._route
@@ -4595,14 +4844,24 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   asks preauth._ask[] := preauth._asks(call, items, actors, within);
-  answers preauth._answer[] := array_fill(null::preauth._answer, array[cardinality(asks)]);
+  answers preauth._answer[];
   located record;
   locked record;
   done preauth._answer[];
 begin
   located := preauth._located(asks);
   locked := preauth._lock_reservations(located.asks);
-  done := located.refused || locked.refused || preauth._lifecycle_rounds(call, locked.asks, locked.held, locked.at);
+  if call = 'settle' and locked.are_open then
+    done := preauth._settle_plainly(locked.asks, locked.held, locked.places, locked.at);
+    if cardinality(done) = cardinality(asks) then
+      return done;
+    end if;
+  end if;
+  if done is null then
+    done := preauth._lifecycle_rounds(call, locked.asks, locked.held, locked.at);
+  end if;
+  done := located.refused || locked.refused || done;
+  answers := array_fill(null::preauth._answer, array[cardinality(asks)]);
   for k in 1 .. cardinality(done) loop
     answers[done[k].n] := done[k];
   end loop;
@@ -4610,7 +4869,7 @@ begin
 end
 $$;
 comment on function preauth._lifecycle_batch(text, jsonb, text[], text[]) is
-  'Takes a batch of settle, release, extend, cancel or resolve calls: check, find and lock their reservations, then take them in rounds in which no reservation comes twice. The answers are in the order of the items.';
+  'Takes a batch of settle, release, extend, cancel or resolve calls: check, find and lock their reservations; settle those that are plain at once, or take all in rounds in which no reservation comes twice. The answers are in the order of the items.';
 
 -- 040_internal/_lifecycle_refusal.sql
 create function preauth._lifecycle_refusal(ask preauth._ask, code text, more text default null) returns jsonb
@@ -4914,37 +5173,45 @@ comment on function preauth._lock_plan_windows(text, jsonb, text, bigint[]) is
 
 -- 040_internal/_lock_reservations.sql
 create function preauth._lock_reservations(
-  inout asks preauth._ask[], out held preauth.reservation[], out at timestamptz, out refused preauth._answer[])
+  inout asks preauth._ask[], out held preauth.reservation[], out places tid[], out are_open boolean, out at timestamptz, out refused preauth._answer[])
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   wanted preauth._ask[] := asks;
-  found preauth.reservation[];
+  known integer := 0;
+  first_due timestamptz;
 begin
-  perform from (select distinct a.request_id, a.account_id from unnest(wanted) as a order by a.request_id, a.account_id) as k
+  select array_agg(l.r order by k.n), array_agg(l.place order by k.n), bool_and(l.is_open), min(l.expires_at) into held, places, are_open, first_due
+  from (select a.request_id, a.account_id, a.n from unnest(wanted) as a order by a.request_id, a.account_id) as k
   cross join lateral (
-    select from preauth.reservation as x where x.request_id = k.request_id and x.account_id = k.account_id
+    select x as r, x.ctid as place, x.state in ('authorized', 'cancellation_requested') as is_open, x.expires_at
+    from preauth.reservation as x
+    where x.request_id = k.request_id and x.account_id = k.account_id
     offset 0  -- one look-up by key for each, in their order
     for no key update
-  ) as locked;
+  ) as l;
   at := preauth._now();
-  found := preauth._held(wanted);
-  asks := '{}';
-  held := '{}';
+  are_open := coalesce(are_open and first_due > at, false);
   refused := '{}';
+  if cardinality(held) = cardinality(asks) then
+    return;
+  end if;
+  asks := '{}';
+  held := coalesce(held, '{}');
+  are_open := false;
   for k in 1 .. cardinality(wanted) loop
-    if found[k].request_id is null then
-      refused := refused || preauth._problem_answer(wanted[k].n, preauth._lifecycle_refusal(wanted[k], 'reservation_unknown'));
-    else
+    if held[known + 1].request_id = wanted[k].request_id and held[known + 1].account_id = wanted[k].account_id then
       asks := asks || wanted[k];
-      held := held || found[k];
+      known := known + 1;
+    else
+      refused := refused || preauth._problem_answer(wanted[k].n, preauth._lifecycle_refusal(wanted[k], 'reservation_unknown'));
     end if;
   end loop;
 end
 $$;
 comment on function preauth._lock_reservations(preauth._ask[]) is
-  'Locks the reservations of a batch, in the order of keys. held: each ask''s; at: the instant they were locked; refused: the answers to asks that have none.';
+  'Locks the reservations of a batch, in the order of keys. held, places: each ask''s, as it is stored and where; are_open: whether all of them hold, and their time has not passed; at: the instant they were locked; refused: the answers to asks that have none.';
 
 -- 040_internal/_lock_slots.sql
 create function preauth._lock_slots(routes preauth._route[], out slots preauth._slot[], out slot_ids bigint[], out reserved bigint[])
@@ -5047,6 +5314,24 @@ end
 $$;
 comment on function preauth._lock_windows(bigint[]) is
   'Locks budget windows in the one order: deepest account first, root last, then account_id, window_id: none of them ever changes. The windows as they are now: settled without what has aged out of a rolling one. Writes nothing, so that one statement may lock and update.';
+
+-- 040_internal/_lock_wished.sql
+create function preauth._lock_wished(wishes preauth._wish[], out window_ids bigint[], out rolls boolean)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  select array_agg(l.window_id), bool_or(l.rolls) into window_ids, rolls
+  from (
+    select w.window_id, w.slice_length is not null as rolls
+    from preauth.budget_window as w
+    where w.window_id = any (array(select unnest((x.route).window_ids) from unnest(wishes) as x))
+    order by w.depth desc, w.account_id, w.window_id
+    for no key update
+  ) as l;
+end
+$$;
+comment on function preauth._lock_wished(preauth._wish[]) is 'Locks the windows of wishes in the order of preauth._lock_windows. window_ids: theirs; rolls: whether one of them is rolling.';
 
 -- 040_internal/_locked_windows.sql
 create function preauth._locked_windows(window_ids bigint[]) returns preauth.budget_window[]
@@ -6034,6 +6319,52 @@ $$;
 comment on function preauth._plain_amount(preauth._tariff, jsonb) is
   'The ceiling of usual bounds by a usual price table (one tier, no price of a request); null where preauth._price has to look properly.';
 
+-- 040_internal/_plain_asks.sql
+-- One statement for the whole batch: what preauth._is_plain looks at item by item, in many small steps, is begun once here, and asked there of what is less usual. What is
+-- greater than '{}' is an object, and has members. Strict, so that a path is unknown where a figure is no number; and of the item as it came, for null within amounts or
+-- bounds is no figure.
+create function preauth._plain_asks(items jsonb, actors text[], within text[]) returns preauth._ask[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select row(i.n, 'reserve', i.request_id, i.account_id, i.body, coalesce(actors[i.n], preauth._caller()), within[i.n], false, false, null)::preauth._ask
+    from (
+      select e.n::integer as n, e.item, e.item ->> 'request_id' as request_id, e.item ->> 'account_id' as account_id, e.item -> 'amounts' as amounts,
+        e.item -> 'max_usage' as counts, '{"ttl_seconds": 120}' || jsonb_strip_nulls(e.item - array['request_id', 'account_id']) as body
+      from jsonb_array_elements(items) with ordinality as e (item, n)
+      where e.item > '{}' and e.item @@ 'strict $.request_id.type() == "string" && $.account_id.type() == "string"'
+      offset 0
+    ) as i
+    where not i.body ? 'dry_run'
+      and case
+        when i.body - array['amounts', 'max_usage', 'model', 'ttl_seconds'] = '{}'
+          and length(i.request_id) <= 128 and length(i.account_id) <= 128 and i.request_id ~ '^[A-Za-z0-9_.:@/-]+$' and i.account_id ~ '^[A-Za-z0-9_.:@/-]+$'
+          and i.body @@ 'strict $.ttl_seconds >= 1 && $.ttl_seconds <= 86400' and strpos(i.body ->> 'ttl_seconds', '.') = 0
+          and case
+            when i.body ? 'amounts' then i.amounts > '{}' and i.amounts - array['usd_nano', 'tokens', 'requests'] = '{}'
+              and i.amounts @@ 'strict !($.* < 0 || $.* > 9007199254740991 || $.* == null)' and strpos(i.amounts::text, '.') = 0
+            else i.body ? 'max_usage'
+          end
+          and case
+            when i.body ? 'max_usage' then i.counts > '{}' and i.counts - array['prompt_tokens', 'completion_tokens', 'input_tokens', 'output_tokens', 'cached_input_tokens'] = '{}'
+              and i.counts @@ 'strict !($.* < 0 || $.* > 9007199254740991 || $.* == null)' and strpos(i.counts::text, '.') = 0
+            else true
+          end
+          and case
+            when i.body ? 'model' then jsonb_typeof(i.item -> 'model') = 'string' and length(i.item ->> 'model') <= 128 and i.item ->> 'model' ~ '^[A-Za-z0-9_.:@/-]+$'
+            else true
+          end
+        then true
+        else preauth._is_plain('reserve', i.item)
+      end
+    order by i.n);
+end
+$$;
+comment on function preauth._plain_asks(jsonb, text[], text[]) is
+  'The items of a batch of reserve calls as preauth._asks checks them, but for twins: those that are certainly well-formed, and no dry run. The others are left out.';
+
 -- 040_internal/_plain_fields.sql
 create function preauth._plain_fields(call text) returns text[]
 language plpgsql stable
@@ -6041,8 +6372,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   return case call
-    when 'reserve' then array['request_id', 'account_id', 'amounts', 'max_usage', 'model', 'session_id', 'ttl_seconds']
-    when 'charge' then array['request_id', 'account_id', 'amounts', 'max_usage', 'usage', 'model', 'session_id']
+    when 'reserve' then array['request_id', 'account_id', 'amounts', 'max_usage', 'model', 'session_id', 'ttl_seconds', 'labels', 'dry_run']
+    when 'charge' then array['request_id', 'account_id', 'amounts', 'max_usage', 'usage', 'model', 'session_id', 'labels']
     when 'settle' then array['request_id', 'account_id', 'amounts', 'usage', 'provider_request_id']
     when 'release' then array['request_id', 'account_id', 'reason']
     when 'extend' then array['request_id', 'account_id', 'ttl_seconds']
@@ -6052,6 +6383,96 @@ begin
 end
 $$;
 comment on function preauth._plain_fields(text) is 'The fields of a call that preauth._is_plain can tell to be well-formed.';
+
+-- 040_internal/_plain_settlements.sql
+-- A loop of simple expressions, with nothing but figures carried from line to line. The text is that of preauth._settlement. A slot of open holds is a lease: none is here.
+create function preauth._plain_settlements(
+  asks preauth._ask[], owners integer[], window_ids bigint[], amounts bigint[], inout tallies preauth._tally[], at timestamptz,
+  out answers preauth._answer[], out replies jsonb[], out spent bigint[], out exceeds boolean, out is_notable boolean)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  settled_at text := to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
+  ids bigint[] := array[]::bigint[];
+  place integer;
+  tally preauth._tally;
+  ask preauth._ask;
+  line integer := 1;
+  amount bigint;
+  lines text;
+  overage jsonb;
+  reply text;
+  settlements preauth._answer[] := array[]::preauth._answer[];
+begin
+  replies := array[]::jsonb[];
+  spent := array[]::bigint[];
+  exceeds := false;
+  is_notable := false;
+  for k in 1 .. cardinality(tallies) loop
+    ids := ids || tallies[k].window_id;
+  end loop;
+  for k in 1 .. cardinality(asks) loop
+    ask := asks[k];
+    lines := '';
+    overage := '{}';
+    while owners[line] = k loop
+      if tally.window_id is distinct from window_ids[line] then
+        if place is not null then
+          tallies[place] := tally;
+        end if;
+        place := array_position(ids, window_ids[line]);
+        tally := tallies[place];
+      end if;
+      amount := (ask.body -> 'amounts' ->> tally.unit)::bigint;
+      if amount is null then
+        if tally.unit <> 'requests' then
+          return;
+        end if;
+        amount := 1;
+      end if;
+      spent := spent || amount;
+      tally.spent := tally.spent + amount;
+      tally.freed := tally.freed + amounts[line];
+      if tally.settled + tally.spent > preauth._most_counted() then
+        return;
+      end if;
+      if tally.settled + tally.spent >= tally.notable_from then
+        is_notable := true;
+      end if;
+      if amount > amounts[line] then
+        exceeds := true;
+        overage := overage || jsonb_build_object(tally.unit, amount - amounts[line]);
+      end if;
+      if lines <> '' then
+        lines := lines || ', ';
+      end if;
+      lines := concat(lines, '{"held": ', amounts[line], ', "unit": "', tally.unit, '", "scope": "', tally.scope, '", "amount": ', amount,
+        ', "budget": "', tally.budget, '", "window": "', tally.window_key, '", "overage": ', greatest(amount - amounts[line], 0));
+      if tally.scope = ask.account_id then
+        lines := concat(lines, ', "settled": ', tally.settled + tally.spent, ', "reserved": ', tally.reserved - tally.freed - tally.lapsed, ', "available": ',
+          coalesce((tally.limit_amount - tally.settled - tally.spent - (tally.reserved - tally.freed - tally.lapsed))::text, 'null'));
+      end if;
+      lines := lines || '}';
+      line := line + 1;
+    end loop;
+    if lines = '' then
+      return;
+    end if;
+    reply := concat('{"late": false, "lines": [', lines, '], "state": "settled", "amounts": ', ask.body -> 'amounts', ', "outcome": "',
+      coalesce(ask.body ->> 'outcome', 'completed'), '", "overage": ', overage, ', "replayed": false, "account_id": "', ask.account_id,
+      '", "request_id": "', ask.request_id, '", "settled_at": "', settled_at, '"}');
+    replies := replies || reply::jsonb;
+    settlements := settlements || row(ask.n, 200, null, reply, null)::preauth._answer;
+  end loop;
+  if place is not null then
+    tallies[place] := tally;
+  end if;
+  answers := settlements;
+end
+$$;
+comment on function preauth._plain_settlements(preauth._ask[], integer[], bigint[], bigint[], preauth._tally[], timestamptz) is
+  'What plain settlements spend, and their answers. Their hold lines: whose each is (owners: places in asks, ascending), on which window, the amount held. tallies: their windows, with what is freed and spent. exceeds: whether any spends more than it held; is_notable: whether the spend is to be noted. answers is null where one has no line, a line''s unit is not told, or a window cannot count that much.';
 
 -- 040_internal/_plain_tokens.sql
 create function preauth._plain_tokens(counts jsonb) returns numeric
@@ -6954,6 +7375,41 @@ $$;
 comment on function preauth._record(preauth._ask[], preauth._quote[], integer[], preauth._ruling[], preauth._line[], preauth._slot[], timestamptz) is
   'Writes the decisions and their holds; the items that were recorded now. An item that another transaction has just recorded is left out, and so are its holds.';
 
+-- 040_internal/_record_wishes.sql
+create function preauth._record_wishes(wishes preauth._wish[], at timestamptz) returns preauth._wish[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  request_ids text[];
+  account_ids text[];
+begin
+  with recorded as (
+    insert into preauth.reservation (request_id, account_id, call, body, state, model, option_no, on_expiry, created_at, expires_at, actor, ceilings, price_table_ids)
+    select w.request_id, w.account_id, 'reserve', w.body, 'authorized', w.body ->> 'model', 0, w.on_expiry, at, at + make_interval(secs => w.ttl_seconds), w.actor, w.ceilings, w.price_table_ids
+    from unnest(wishes) as w
+    order by w.request_id, w.account_id, w.n
+    on conflict do nothing
+    returning request_id, account_id
+  )
+  select array_agg(r.request_id), array_agg(r.account_id) into request_ids, account_ids from recorded as r;
+  if cardinality(request_ids) = cardinality(wishes) then
+    return wishes;
+  end if;
+  return array(
+    select x.wish
+    from (
+      select w as wish, w.n, row_number() over (partition by w.request_id, w.account_id order by w.n) as turn
+      from unnest(wishes) as w
+      join unnest(request_ids, account_ids) as r (request_id, account_id) on r.request_id = w.request_id and r.account_id = w.account_id
+    ) as x
+    where x.turn = 1
+    order by x.n);
+end
+$$;
+comment on function preauth._record_wishes(preauth._wish[], timestamptz) is
+  'Records wishes as authorized, in the order of keys, but for those whose key is on record; what was recorded: of wishes with one key the first.';
+
 -- 040_internal/_recorded_answers.sql
 -- When every caller asks again, after an outage, a replay must not cost more than what it repeats: the locked slots say what its headers need.
 create function preauth._recorded_answers(
@@ -7075,7 +7531,7 @@ as $$
 declare
   answers preauth._answer[];
 begin
-  answers := preauth._take(array[preauth._numbered(ask, 1)]);
+  answers := preauth._take(array[preauth._numbered(ask, 1)], null);
   raise exception using errcode = 'PA003', message = 'a dry run is undone';
 exception when sqlstate 'PA003' then
   return preauth._renumbered(answers[1], ask.n);
@@ -7103,7 +7559,7 @@ begin
     end if;
   end loop;
   if cardinality(rest) > 0 then
-    taken := preauth._take(rest);
+    taken := preauth._take(rest, null);
     for k in 1 .. cardinality(rest) loop
       answers[places[k]] := preauth._renumbered(taken[k], places[k]);
     end loop;
@@ -7561,15 +8017,19 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  asks preauth._ask[] := preauth._asks(call, items, actors, within);
+  asks preauth._ask[];
 begin
-  if not items @? '$[*].dry_run ? (@ == true)' then
-    return preauth._take(asks);
+  if call = 'reserve' and (case when jsonb_typeof(items) = 'array' then jsonb_array_length(items) between 1 and 512 end) then
+    asks := preauth._plain_asks(items, actors, within);
+    if cardinality(asks) = jsonb_array_length(items) then
+      return preauth._take_plain(asks);
+    end if;
   end if;
-  return preauth._rehearse_some(asks);
+  return preauth._decide_batch(call, items, actors, within);
 end
 $$;
-comment on function preauth._reserve_batch(text, jsonb, text[], text[]) is 'Checks and takes a batch of reserve or charge calls; the answers are in the order of the items.';
+comment on function preauth._reserve_batch(text, jsonb, text[], text[]) is
+  'Checks and takes a batch of reserve or charge calls: all at once where all of them are plain and might fit, else one by one; the answers are in the order of the items.';
 
 -- 040_internal/_resolve_round.sql
 create function preauth._resolve_round(asks preauth._ask[], at timestamptz) returns preauth._answer[]
@@ -7928,6 +8388,57 @@ $$;
 comment on function preauth._settle_finding(preauth._ask, preauth.reservation, integer, preauth._holding[], integer, preauth._closing[], bigint, timestamptz) is
   'What becomes of a settle call: its verdict (preauth._settle_verdict), the amounts to settle, the unit it does not tell, where its hold lines, which begin at from_line, end, and the most that it spends on any. closings: what earlier items of the round spend, no window more than so_far.';
 
+-- 040_internal/_settle_plainly.sql
+-- One look at the lines is enough: a held one that is no lease changes only under the lock of its reservation. Where something is not plain nothing is written (but that
+-- what has aged out of rolling windows is taken from them), and what was locked is what preauth._settle_round may lock, in its order.
+create function preauth._settle_plainly(asks preauth._ask[], held preauth.reservation[], places tid[], at timestamptz) returns preauth._answer[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  owners integer[];
+  lines tid[];
+  window_ids bigint[];
+  amounts bigint[];
+  is_plain boolean;
+  tallies preauth._tally[];
+  plain record;
+begin
+  select array_agg(h.owner), array_agg(h.line), array_agg(h.window_id), array_agg(h.amount), bool_and(h.is_plain)
+  into owners, lines, window_ids, amounts, is_plain
+  from (
+    select k as owner, x.line, x.window_id, x.amount,
+      x.is_held and not (asks[k].twin or asks[k].body ? 'usage') and asks[k].body ->> 'outcome' is distinct from 'unknown' as is_plain
+    from generate_subscripts(asks, 1) as k
+    cross join lateral (
+      select l.ctid as line, l.position, l.window_id, l.amount, l.state = 'held' and l.lapses_at is null as is_held
+      from preauth.hold_line as l
+      where l.created_at = held[k].created_at and l.request_id = asks[k].request_id and l.account_id = asks[k].account_id
+      offset 0  -- one look-up by key for each, however few rows the planner has seen
+    ) as x
+    order by k, x.position
+  ) as h;
+  if is_plain is not true then
+    return null;
+  end if;
+  tallies := preauth._lock_tallies(window_ids, at);
+  -- In a statement of its own, as in preauth._close_lines: one that began before the wait would count what has been given back meanwhile.
+  tallies := preauth._with_lapsed(tallies, greatest(at, preauth._now()));
+  plain := preauth._plain_settlements(asks, owners, window_ids, amounts, tallies, at);
+  if plain.answers is null
+      or plain.exceeds and exists (select from unnest(preauth._holdings(held)) as h where preauth._is_overage_refused(h, at)) then
+    return null;
+  end if;
+  perform preauth._write_plain_settlements(asks, places, plain.replies, lines, plain.spent, plain.tallies, at);
+  if plain.is_notable then
+    perform preauth._note_spend(plain.tallies, at);
+  end if;
+  return plain.answers;
+end
+$$;
+comment on function preauth._settle_plainly(preauth._ask[], preauth.reservation[], tid[], timestamptz) is
+  'Settles a batch of settle calls on locked open reservations (held, stored at places: each ask''s) as preauth._settle_round would, for what most are: amounts are told, every line is held and no lease, no overage is refused, no key comes twice. Null, and nothing is written, unless all are.';
+
 -- 040_internal/_settle_problem.sql
 create function preauth._settle_problem(ask preauth._ask, missing_unit text) returns jsonb
 language plpgsql stable
@@ -8036,7 +8547,8 @@ comment on function preauth._settled_at(preauth.budget_window, timestamptz) is
   'What a window counts as settled at an instant, in the budget''s unit: of a rolling window what has not aged out, whether or not anything was written since.';
 
 -- 040_internal/_settlement.sql
-create function preauth._settlement(ask preauth._ask, closed preauth._closed[], from_line integer, to_line integer, at timestamptz) returns jsonb
+-- Keys in the order in which jsonb has them, so that what is answered, as json, and what is kept, as jsonb, are both made from this one text.
+create function preauth._settlement(ask preauth._ask, closed preauth._closed[], from_line integer, to_line integer, at timestamptz) returns text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -8046,6 +8558,11 @@ declare
   late boolean := false;
   line preauth._closed;
   excess bigint;
+  cost text;
+  usage text;
+  price_table text;
+  action text;
+  resolved text;
 begin
   for k in from_line .. to_line loop
     line := closed[k];
@@ -8054,8 +8571,8 @@ begin
       excess := preauth._overage(ask, line.unit, line.amount, line.settled_amount);
     end if;
     lines := lines || case when k > from_line then ', ' else '' end
-      || format('{"budget": "%s", "scope": "%s", "unit": "%s", "window": "%s", "held": %s, "amount": %s, "overage": %s',
-        line.budget, line.scope, line.unit, line.window_key, line.amount, line.settled_amount, excess)
+      || format('{"held": %s, "unit": "%s", "scope": "%s", "amount": %s, "budget": "%s", "window": "%s", "overage": %s',
+        line.amount, line.unit, line.scope, line.settled_amount, line.budget, line.window_key, excess)
       || case when line.scope = line.account_id then format(', "settled": %s, "reserved": %s, "available": %s}', line.settled_after, line.reserved_after,
         coalesce((line.limit_after - line.settled_after - line.reserved_after)::text, 'null')) else '}' end;
     if excess > 0 then
@@ -8063,16 +8580,27 @@ begin
     end if;
     late := late or line.late and line.unit <> 'open_holds';
   end loop;
-  return format('{"request_id": "%s", "account_id": "%s", "state": "settled", "outcome": "%s", "amounts": %s, "lines": [%s], "overage": {%s}, '
-      '"late": %s, "settled_at": "%s", "replayed": false%s%s}',
-    ask.request_id, ask.account_id, coalesce(ask.body ->> 'outcome', 'completed'), ask.body -> 'amounts', lines, overage,
-    late::text, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), case when ask.call = 'resolve' then format(', "resolved": true, "action": %s', ask.body -> 'action') else '' end,
-    case when ask.body ? 'usage' then format(', "usage": %s, "cost": %s, "price_table_id": %s', ask.body -> 'usage',
-      coalesce(ask.body -> 'priced' -> 'cost', 'null'), coalesce(ask.body -> 'priced' -> 'price_table_ids' -> 0, 'null')) else '' end)::jsonb;
+  overage := '{' || overage || '}';
+  if overage <> '{}' then
+    overage := overage::jsonb::text;  -- in the order of its keys, and a unit of several windows once
+  end if;
+  if ask.body ? 'usage' then
+    cost := format('"cost": %s, ', coalesce(ask.body -> 'priced' -> 'cost', 'null'));
+    usage := format('"usage": %s, ', ask.body -> 'usage');
+    price_table := format(', "price_table_id": %s', coalesce(ask.body -> 'priced' -> 'price_table_ids' -> 0, 'null'));
+  end if;
+  if ask.call = 'resolve' then
+    action := format('"action": %s, ', ask.body -> 'action');
+    resolved := '"resolved": true, ';
+  end if;
+  return format('{%s"late": %s, "lines": [%s], "state": "settled", %s%s"amounts": %s, "outcome": "%s", "overage": %s, "replayed": false, %s'
+      '"account_id": "%s", "request_id": "%s", "settled_at": "%s"%s}',
+    cost, late::text, lines, usage, action, ask.body -> 'amounts', coalesce(ask.body ->> 'outcome', 'completed'), overage, resolved,
+    ask.account_id, ask.request_id, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), price_table);
 end
 $$;
 comment on function preauth._settlement(preauth._ask, preauth._closed[], integer, integer, timestamptz) is
-  'The answer to a settlement whose lines are closed from from_line to to_line; overage: {unit: amount} that was not authorized (preauth._overage); late: a hold was gone.';
+  'The answer to a settlement whose lines are closed from from_line to to_line, as jsonb would write it; overage: {unit: amount} that was not authorized (preauth._overage); late: a hold was gone.';
 
 -- 040_internal/_shape_errors.sql
 create function preauth._shape_errors(call text, item jsonb) returns jsonb
@@ -8370,7 +8898,7 @@ $$;
 comment on function preauth._switch_errors(jsonb, timestamptz) is 'What is wrong with a change of plan, as [{path, message}]; [] when nothing is.';
 
 -- 040_internal/_take.sql
-create function preauth._take(asks preauth._ask[]) returns preauth._answer[]
+create function preauth._take(asks preauth._ask[], kept preauth._route[]) returns preauth._answer[]
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -8385,7 +8913,11 @@ declare
   at timestamptz;
 begin
   quoted := preauth._quotes(asks);
-  way := preauth._routes(asks, quoted.quotes, quoted.quote_of);
+  if kept is null then
+    way := preauth._routes(asks, quoted.quotes, quoted.quote_of);
+  else
+    select kept as routes, array(select generate_subscripts(kept, 1)) as route_of, array[]::text[] as opened, null::text[] as worked_out, null::bigint[] as made into way;
+  end if;
   locked := preauth._lock_slots(way.routes);
   at := preauth._now();
   if way.worked_out is not null then
@@ -8411,8 +8943,51 @@ begin
   return preauth._reserve_answers(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, decided.slots, locked.slot_ids, decided.reserved, rulings, decided.lines, recorded, at);
 end
 $$;
-comment on function preauth._take(preauth._ask[]) is
-  'Takes a batch of reserve or charge calls, numbered 1, 2, 3, …: price, find windows, lock them once in order, decide in order, record, answer in order.';
+comment on function preauth._take(preauth._ask[], preauth._route[]) is
+  'Takes a batch of reserve or charge calls, numbered 1, 2, 3, …: price, find windows, lock them once in order, decide in order, record, answer in order. kept: the routes of the items, one each, where they are known and their windows are locked; null: they are looked up.';
+
+-- 040_internal/_take_back.sql
+create function preauth._take_back(wishes preauth._wish[], filled preauth._filled[]) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  update preauth.budget_window as w
+  set reserved = w.reserved - h.amount
+  from (
+    select l.window_id, sum(l.amount)::bigint as amount
+    from (select unnest((x.route).window_ids) as window_id, unnest(x.amounts) as amount from unnest(wishes) as x) as l
+    join unnest(filled) as f on f.window_id = l.window_id
+    group by l.window_id
+  ) as h
+  where w.window_id = h.window_id;
+end
+$$;
+comment on function preauth._take_back(preauth._wish[], preauth._filled[]) is 'Gives back what wishes hold on windows that preauth._fill filled.';
+
+-- 040_internal/_take_plain.sql
+-- Where the first of many has been decided before, a fleet may be asking again after an outage: nothing else is tried then.
+create function preauth._take_plain(asks preauth._ask[]) returns preauth._answer[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  wishes preauth._wish[];
+begin
+  if cardinality(asks) > 1 then
+    if exists (select from preauth.reservation as r where r.request_id = asks[1].request_id and r.account_id = asks[1].account_id) then
+      return preauth._take(preauth._with_twins(asks), null);
+    end if;
+  end if;
+  wishes := preauth._wishes(asks);
+  if cardinality(wishes) = cardinality(asks) then
+    return preauth._admit(wishes);
+  end if;
+  return preauth._take(preauth._with_twins(asks), null);
+end
+$$;
+comment on function preauth._take_plain(preauth._ask[]) is
+  'Takes a batch of plain reserve calls: all at once, unless one of them may not be wished (preauth._wishes); for that one may take room that a later one needs.';
 
 -- 040_internal/_take_up.sql
 create function preauth._take_up(account_id text, apply text, at timestamptz, actor text, reason text, since timestamptz default null) returns void
@@ -9425,6 +10000,49 @@ as $$
 $$;
 comment on function preauth._window_value_errors(text, jsonb) is 'What is wrong with the values of a window policy, as [{path, message}]; [] when nothing is.';
 
+-- 040_internal/_wishes.sql
+-- Decided as preauth._decide would with room everywhere: an item is left out where that has more to look at than whether its amounts fit.
+create function preauth._wishes(asks preauth._ask[]) returns preauth._wish[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  at timestamptz := preauth._now();
+  quoted record;
+begin
+  quoted := preauth._quotes(asks);
+  return array(
+    select row(a.n, a.request_id, a.account_id, a.body, a.actor, a.within, (a.body ->> 'ttl_seconds')::integer, r.on_expiry, w.amounts, r.route,
+      (a.quote).amounts, (a.quote).price_table_ids)::preauth._wish
+    from (
+      select y.*, case when (quoted.quote_of)[y.n] is null then y.body -> 'amounts' else (y.quote).amounts end as amounts
+      from (select x.*, (quoted.quotes)[(quoted.quote_of)[x.n]] as quote from unnest(asks) as x offset 0) as y
+      offset 0
+    ) as a
+    cross join lateral (
+      select row(x.account_id, x.path, x.suspended, x.window_ids, x.units, x.hard, x.models, x.budgets, x.expiries)::preauth._route as route, x.units,
+        case when 'keep' = any (x.expiries) then 'keep' else 'charge' end as on_expiry
+      from preauth.route as x
+      where x.account_id = a.account_id and x.valid_from <= at and x.valid_until > at
+        and x.version = (select c.version from preauth.configuration as c)
+        and x.suspended is null and (a.within is null or a.within = any (x.path))
+        and array_position(x.window_ids, null) is null and array_remove(x.models, null) = '{}' and 'release' <> all (x.expiries)
+        and x.units <> '{}'
+      offset 0  -- one look-up by key for each item, however few rows the planner has seen
+    ) as r
+    cross join lateral (
+      select array(
+        select coalesce((a.amounts ->> u.unit)::bigint, case u.unit when 'requests' then 1 end)
+        from unnest(r.units) as u (unit)) as amounts
+      offset 0
+    ) as w
+    where array_position(w.amounts, null) is null
+    order by a.n);
+end
+$$;
+comment on function preauth._wishes(preauth._ask[]) is
+  'What plain items of a batch of reserve calls hold if there is room: of those whose amounts are told or priced, and whose account''s route is kept, open, free of leases, and the same for every model. The others are left out.';
+
 -- 040_internal/_with_amounts.sql
 create function preauth._with_amounts(ask preauth._ask, amounts jsonb) returns preauth._ask
 language plpgsql stable
@@ -9552,6 +10170,33 @@ end
 $$;
 comment on function preauth._with_next_capacities(preauth._slot[], bigint[]) is
   'Slots with what their next windows will have room for; where that is known already (preauth._slots_as_of) it stays.';
+
+-- 040_internal/_with_rest.sql
+create function preauth._with_rest(wishes preauth._wish[], granted preauth._wish[], filled preauth._filled[], at timestamptz) returns preauth._answer[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  answers preauth._answer[] := array[]::preauth._answer[];
+  rest preauth._wish[] := array(
+    select w from unnest(wishes) as w where w.n <> all (array(select g.n from unnest(granted) as g)) order by w.n);
+  decided preauth._answer[];
+begin
+  if cardinality(filled) > 0 then
+    perform preauth._take_back(rest, filled);
+  end if;
+  if cardinality(granted) > 0 then
+    answers := preauth._admitted(granted, filled, at);
+  end if;
+  decided := preauth._take(preauth._asked(rest), array(select w.route from unnest(rest) as w order by w.n));
+  for k in 1 .. cardinality(rest) loop
+    answers := answers || preauth._renumbered(decided[k], rest[k].n);
+  end loop;
+  return array(select a from unnest(answers) as a order by a.n);
+end
+$$;
+comment on function preauth._with_rest(preauth._wish[], preauth._wish[], preauth._filled[], timestamptz) is
+  'Answers the wishes that were granted, and decides the rest one by one, in their order, after giving back what was held for it.';
 
 -- 040_internal/_with_retry_after.sql
 create function preauth._with_retry_after(headers json, denial jsonb) returns json
@@ -9770,6 +10415,39 @@ $$;
 comment on function preauth._write_limits(bigint[], timestamptz, text, text) is
   'Gives locked windows the limit of their budget (on top of what rolled over and is raised), each with a usage event. What is spent and held stays: available may become negative.';
 
+-- 040_internal/_write_plain_settlements.sql
+-- One statement: each costs as much to begin as two rows to write. All that it changes is locked, so that its parts need not see each other.
+create function preauth._write_plain_settlements(
+  asks preauth._ask[], places tid[], replies jsonb[], lines tid[], spent bigint[], tallies preauth._tally[], at timestamptz) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  with closed as (
+    update preauth.hold_line as l
+    set state = 'settled', settled_amount = c.amount
+    from unnest(lines, spent) as c (line, amount)
+    where l.ctid = c.line
+  ), moved as (
+    update preauth.budget_window as w
+    set reserved = w.reserved - t.freed, settled = w.settled + t.spent
+    from unnest(tallies) as t
+    where w.window_id = any (array(select k.window_id from unnest(tallies) as k)) and w.window_id = t.window_id and (t.freed <> 0 or t.spent <> 0)
+  ), told as (
+    insert into preauth.usage_event (account_id, request_id, kind, amounts, overage, outcome, provider_request_id, occurred_at, actor)
+    select asks[k].account_id, asks[k].request_id, 'settlement', replies[k] -> 'amounts', nullif(replies[k] -> 'overage', '{}'),
+      replies[k] ->> 'outcome', asks[k].body ->> 'provider_request_id', at, asks[k].actor
+    from generate_subscripts(asks, 1) as k
+  )
+  update preauth.reservation as r
+  set state = 'settled', closure = replies[k]
+  from generate_subscripts(places, 1) as k
+  where r.ctid = places[k];
+end
+$$;
+comment on function preauth._write_plain_settlements(preauth._ask[], tid[], jsonb[], tid[], bigint[], preauth._tally[], timestamptz) is
+  'Writes plain settlements, under the locks of their reservations (stored at places) and windows: closes their lines (stored at lines) at what each spends, moves the windows, appends the usage events, keeps the replies.';
+
 -- 040_internal/_write_plan_changes.sql
 create function preauth._write_plan_changes(account_ids text[], at timestamptz) returns void
 language plpgsql
@@ -9832,6 +10510,7 @@ as $$
 declare
   answers preauth._answer[] := array[]::preauth._answer[];
   replies jsonb[] := array[]::jsonb[];
+  reply text;
   from_line integer := 1;
   to_line integer;
 begin
@@ -9840,8 +10519,9 @@ begin
     while closed[to_line + 1].request_id = asks[k].request_id and closed[to_line + 1].account_id = asks[k].account_id loop
       to_line := to_line + 1;
     end loop;
-    replies := replies || preauth._settlement(asks[k], closed, from_line, to_line, at);
-    answers := answers || row(asks[k].n, 200, null, replies[k]::json, null)::preauth._answer;
+    reply := preauth._settlement(asks[k], closed, from_line, to_line, at);
+    replies := replies || reply::jsonb;
+    answers := answers || row(asks[k].n, 200, null, reply, null)::preauth._answer;
     from_line := to_line + 1;
   end loop;
   insert into preauth.usage_event
@@ -11337,5 +12017,5 @@ comment on view preauth_api.windows is 'Every budget window there has been, with
 -- 090_grants.sql
 select preauth._lock_down();
 
-insert into preauth.alembic_version (version_num) values ('0013');
+insert into preauth.alembic_version (version_num) values ('0014');
 commit;
