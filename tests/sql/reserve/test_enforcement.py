@@ -13,6 +13,12 @@ async def test_a_soft_budget_may_be_overdrawn_and_says_so(ledger, clock):
     assert over["lines"][0]["available"] == -50
 
 
+async def test_a_soft_budget_may_be_charged_into_its_overdraft(ledger, clock):
+    await ledger.grant("ann", 100, enforcement="soft", overdraft_amount=50)
+    assert (await ledger.charge("c1", "ann", tokens(150)))["decision"] == "authorized"
+    assert (await ledger.charge("c2", "ann", tokens(1)))["decision"] == "denied"
+
+
 async def test_a_soft_budget_denies_above_its_overdraft(ledger, clock):
     await ledger.grant("ann", 100, enforcement="soft", overdraft_amount=50)
     await ledger.reserve("r1", "ann", tokens(120))
