@@ -9,7 +9,7 @@ from service.schema import load
 from tests.mutants.mutant import Mutant, mutants
 
 HERE = "tests/mutants/test_mutants.py"
-AREAS = {"access", "admission", "changes", "lifecycle", "prices", "windows"}
+AREAS = {"access", "admission", "changes", "lifecycle", "plainly", "prices", "windows"}
 ALL = mutants()
 SOUND = [mutant for mutant in ALL if not list(mutant.faults())]
 FUNCTIONS = [mutant for mutant in SOUND if mutant.is_function]
