@@ -3,6 +3,7 @@
 from pydantic import BaseModel
 
 from service.api.calls import AnyRequest, operation_of
+from service.api.fields import fields_of
 from service.api.problems import Fault, malformed
 from service.api.query import parameters
 from service.api.strict import decode
@@ -13,7 +14,7 @@ __all__ = ["checked", "no_body"]
 def checked(request: AnyRequest, body: bytes, model: type[BaseModel]) -> str:
     """The text of a body that fits ``model``, from a request whose query is in order."""
     parameters(request.scope, operation_of(request))
-    _, text = decode(model, request.scope["headers"], body)
+    _, text = decode(model, fields_of(request.scope["headers"]), body)
     return text
 
 

@@ -10,12 +10,13 @@ from litestar.connection import ASGIConnection
 from litestar.handlers.base import BaseRouteHandler
 
 from service import metrics
+from service.api.fields import Fields, fields_of
 from service.api.operation import Operation
 from service.api.problems import Problem
 from service.ledger import KeyRecord, Ledger
 from service.settings import MAX_TOKEN_BYTES
 
-__all__ = ["BOOTSTRAP", "KeyRing", "authorise", "caller_of", "digest", "new_secret"]
+__all__ = ["BOOTSTRAP", "KeyRing", "authorise", "digest", "new_secret", "permitted", "presented"]
 
 BOOTSTRAP: Final = KeyRecord("bootstrap", "admin", None)
 """Who PREAUTH_ADMIN_KEY is."""
@@ -83,18 +84,17 @@ async def authorise(
         raise Problem("forbidden", "This is not open.")
     if operation.roles:
         ring = connection.app.state.key_ring
-        connection.scope["user"] = await caller_of(connection.scope["headers"], operation, ring)
+        hashed = presented(fields_of(connection.scope["headers"]))
+        found = ring.known(hashed) or await ring.look_up(hashed)
+        connection.scope["user"] = permitted(found, operation)
 
 
-async def caller_of(headers: Any, operation: Operation, ring: KeyRing) -> KeyRecord:
-    """Whose key a request has.
+def permitted(caller: KeyRecord | None, operation: Operation) -> KeyRecord:
+    """The caller that was found by the key of a request, if the operation is open to it.
 
     Raises:
         Problem: 401 without a live key, 403 if its role is none of the operation's.
-        StoreUnavailable: the key could not be looked up.
     """
-    hashed = digest(_secret(headers))
-    caller = ring.known(hashed) or await ring.look_up(hashed)
     if caller is None:
         raise _unauthenticated("The API key is unknown or was revoked.", ', error="invalid_token"')
     if caller.role not in operation.roles:
@@ -102,15 +102,20 @@ async def caller_of(headers: Any, operation: Operation, ring: KeyRing) -> KeyRec
     return caller
 
 
-def _secret(headers: Any) -> bytes:
-    given = [value for name, value in headers if name == b"authorization"]
-    if len(given) != 1:
+def presented(fields: Fields) -> bytes:
+    """The hash of the key that a request has.
+
+    Raises:
+        Problem: 401 when it has none.
+    """
+    given = fields.get(b"authorization")
+    if given is None:
         raise _unauthenticated("Send one Authorization header: Bearer and an API key.")
-    scheme, _, secret = given[0].partition(b" ")
+    scheme, _, secret = given.partition(b" ")
     secret = secret.strip()
-    if scheme.lower() != b"bearer" or not 0 < len(secret) <= MAX_TOKEN_BYTES:
-        raise _unauthenticated("The Authorization header must be Bearer and an API key.")
-    return bytes(secret)
+    if scheme.lower() != b"bearer" or not 0 < len(secret) <= MAX_TOKEN_BYTES or b"," in secret:
+        raise _unauthenticated("The one Authorization header must be Bearer and an API key.")
+    return digest(secret)
 
 
 def _unauthenticated(detail: str, more: str = "") -> Problem:

@@ -6,9 +6,10 @@ from collections.abc import Awaitable
 from typing import Any, Final, TypeVar
 
 from service.api.calls import Errand, count
+from service.api.fields import Fields
 from service.api.operation import Operation
 from service.api.problems import Fault, malformed, outcome_of, problem_of
-from service.api.strict import Headers, check, check_content_type, json_array
+from service.api.strict import check, check_content_type, json_array
 from service.ledger import Item, Outcome
 
 __all__ = ["MOST_ITEMS", "is_batch", "make_many"]
@@ -23,14 +24,14 @@ def is_batch(operation: Operation, body: bytes) -> bool:
     return operation.batches and body[:64].lstrip()[:1] == b"["
 
 
-async def make_many(errand: Errand, headers: Headers, body: bytes) -> Outcome:
+async def make_many(errand: Errand, fields: Fields, body: bytes) -> Outcome:
     """Make each call of an array, in its order; a bad item fails alone.
 
     Raises:
         Problem: 400 when the array itself is malformed.
     """
-    check_content_type(headers)
-    _refuse_idempotency_key(headers)
+    check_content_type(fields)
+    _refuse_idempotency_key(fields)
     items = json_array(body)
     if not 1 <= len(items) <= MOST_ITEMS:
         raise malformed([Fault("", f"must be an array of 1 to {MOST_ITEMS} items")])
@@ -63,6 +64,6 @@ def _entry(outcome: Outcome) -> bytes:
     return b'{"status": %d, "body": %b}' % (outcome.status, outcome.body)
 
 
-def _refuse_idempotency_key(headers: Headers) -> None:
-    if any(name == b"idempotency-key" for name, _ in headers):
+def _refuse_idempotency_key(fields: Fields) -> None:
+    if b"idempotency-key" in fields:
         raise malformed([Fault("header.idempotency-key", "cannot stand for several requests")])

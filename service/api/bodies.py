@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from service.api.fields import Fields
 from service.api.problems import Fault, Problem, malformed
 
 __all__ = ["MAX_BATCH_BYTES", "MAX_BODY_BYTES", "read_body"]
@@ -13,13 +14,13 @@ MAX_BATCH_BYTES: Final = 1024 * 1024
 """An array of calls."""
 
 
-async def read_body(scope: Any, receive: Any, *, batches: bool) -> bytes:
+async def read_body(fields: Fields, receive: Any, *, batches: bool) -> bytes:
     """The whole body; ``batches``: it may be an array of calls.
 
     Raises:
         Problem: 413 when it is over `MAX_BODY_BYTES`, or `MAX_BATCH_BYTES` for such an array.
     """
-    announced = _announced(scope["headers"])
+    announced = _announced(fields)
     if announced is not None and announced > (MAX_BATCH_BYTES if batches else MAX_BODY_BYTES):
         raise _too_large(batches=batches)
     message = await receive()
@@ -47,8 +48,6 @@ def _too_large(*, batches: bool) -> Problem:
     return Problem("too_large", f"A request body may have {MAX_BODY_BYTES} bytes{arrays}.")
 
 
-def _announced(headers: Any) -> int | None:
-    for name, value in headers:
-        if name == b"content-length" and value.isdigit():
-            return int(value)
-    return None
+def _announced(fields: Fields) -> int | None:
+    length = fields.get(b"content-length", b"")
+    return int(length) if length.isdigit() else None

@@ -7,9 +7,10 @@ models, the checks and the problems are the same ones that all other routes have
 from typing import Any
 
 from service.api import batches, vendors
-from service.api.auth import KeyRing, caller_of
+from service.api.auth import KeyRing, permitted, presented
 from service.api.bodies import read_body
 from service.api.calls import Errand, make_one
+from service.api.fields import Fields
 from service.api.operation import Operation
 from service.api.problems import Problem, outcome_of, problem_of
 from service.api.query import parameters
@@ -36,25 +37,29 @@ class CallRoute:
         self.operation = operation
         self.description = description
 
-    async def answer(self, scope: Any, receive: Any, ledger: Ledger, ring: KeyRing) -> Answer:
+    async def answer(
+        self, scope: Any, fields: Fields, receive: Any, ledger: Ledger, ring: KeyRing
+    ) -> Answer:
         """Answer a request; every exception becomes a problem."""
         scope["path_template"] = self.path
         try:
             if scope["method"] == "POST":
-                outcome = await self._make(scope, receive, ledger, ring)
+                outcome = await self._make(scope, fields, receive, ledger, ring)
             else:
                 outcome = self._other_method(scope)
         except Exception as error:  # noqa: BLE001  # what nobody foresaw is logged and a 500
             outcome = outcome_of(problem_of(error))
         return self._as_sent(scope, outcome)
 
-    async def _make(self, scope: Any, receive: Any, ledger: Ledger, ring: KeyRing) -> Outcome:
-        headers = scope["headers"]
-        caller = await caller_of(headers, self.operation, ring)
+    async def _make(
+        self, scope: Any, fields: Fields, receive: Any, ledger: Ledger, ring: KeyRing
+    ) -> Outcome:
+        hashed = presented(fields)
+        caller = permitted(ring.known(hashed) or await ring.look_up(hashed), self.operation)
         parameters(scope, self.operation)
-        body = await read_body(scope, receive, batches=self.operation.batches)
+        body = await read_body(fields, receive, batches=self.operation.batches)
         make = batches.make_many if batches.is_batch(self.operation, body) else make_one
-        return await make(Errand(ledger, caller, self.call, self.model), headers, body)
+        return await make(Errand(ledger, caller, self.call, self.model), fields, body)
 
     def _other_method(self, scope: Any) -> Outcome:
         if scope["method"] == "OPTIONS":

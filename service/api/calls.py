@@ -10,10 +10,11 @@ from pydantic import BaseModel
 
 from service import metrics
 from service.api import vendors
+from service.api.fields import Fields
 from service.api.operation import Operation
 from service.api.problems import CODES, Fault, malformed
 from service.api.provider_usage import has_usage, with_usage
-from service.api.strict import Headers, decode
+from service.api.strict import decode
 from service.ledger import Call, Item, KeyRecord, Ledger, Outcome
 
 __all__ = [
@@ -92,15 +93,15 @@ class Errand(NamedTuple):
         return self.ledger.send(self.call, items, self.caller.key_id, self.caller.account_id)
 
 
-async def make_one(errand: Errand, headers: Headers, body: bytes) -> Outcome:
+async def make_one(errand: Errand, fields: Fields, body: bytes) -> Outcome:
     """Check a body and make the call with the very text of it.
 
     Raises:
         Problem: 400 when it is malformed.
         LedgerError: the ledger gave no answer.
     """
-    checked, text = decode(errand.model, headers, body)
-    check_idempotency_key(headers, checked.request_id)  # type: ignore[attr-defined]
+    checked, text = decode(errand.model, fields, body)
+    check_idempotency_key(fields, checked.request_id)  # type: ignore[attr-defined]
     outcome = await errand.run(checked, text)
     count(errand.call, outcome)
     return outcome
@@ -118,11 +119,11 @@ def answer(request: AnyRequest, outcome: Outcome, success: int = 200) -> Respons
     )
 
 
-def check_idempotency_key(headers: Headers, key: str, field: str = "request_id") -> None:
+def check_idempotency_key(fields: Fields, key: str, field: str = "request_id") -> None:
     """Refuse an Idempotency-Key that is not the key in the body, or in the path."""
-    for name, value in headers:
-        if name == b"idempotency-key" and value.decode("latin-1").strip('"') != key:
-            raise malformed([Fault("header.idempotency-key", f"must equal {field}")])
+    given = fields.get(b"idempotency-key")
+    if given is not None and given.decode("latin-1").strip('"') != key:
+        raise malformed([Fault("header.idempotency-key", f"must equal {field}")])
 
 
 def count(call: Call, outcome: Outcome) -> None:

@@ -16,6 +16,7 @@ from service.api.calls import (
     ledger_of,
     operation_of,
 )
+from service.api.fields import fields_of
 from service.api.operation import ADMIN, Operation
 from service.api.paths import path_id
 from service.api.query import parameters
@@ -94,9 +95,9 @@ async def adjust(request: AnyRequest, account_id: FromPath[str], body: RawBody) 
     """An event of its own: what was settled is never rewritten."""
     named = path_id(account_id, "account_id")
     parameters(request.scope, operation_of(request))
-    headers = request.scope["headers"]
-    wish, text = decode(AdjustmentBody, headers, body)
-    check_idempotency_key(headers, wish.idempotency_key, "idempotency_key")
+    fields = fields_of(request.scope["headers"])
+    wish, text = decode(AdjustmentBody, fields, body)
+    check_idempotency_key(fields, wish.idempotency_key, "idempotency_key")
     return answer(request, await ledger_of(request).adjust(named, text, request.user.key_id))
 
 

@@ -12,6 +12,7 @@ from service.api.admin import no_body
 from service.api.answers.service import KeyAnswer, NewKey
 from service.api.auth import digest, new_secret
 from service.api.calls import AnyRequest, answer, ledger_of, operation_of
+from service.api.fields import fields_of
 from service.api.operation import ADMIN, AUDIT, Operation
 from service.api.paths import path_id
 from service.api.query import parameters
@@ -65,7 +66,7 @@ REVOKE_KEY = Operation(
 async def create_key(request: AnyRequest, body: RawBody) -> Response[bytes]:
     """The secret is in this answer and nowhere else: only its SHA-256 is kept."""
     parameters(request.scope, operation_of(request))
-    wish, _ = decode(KeyBody, request.scope["headers"], body)
+    wish, _ = decode(KeyBody, fields_of(request.scope["headers"]), body)
     secret = new_secret()
     outcome = await ledger_of(request).create_key(
         wish.name, wish.role, digest(secret.encode()), wish.account_id, request.user.key_id

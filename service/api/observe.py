@@ -12,6 +12,7 @@ from litestar import Litestar
 
 from service import metrics
 from service.api.call_route import Answer, CallRoute
+from service.api.fields import Fields, fields_of
 from service.api.paths import unify
 from service.logs import access
 
@@ -23,7 +24,7 @@ _TRACEPARENT: Final = re.compile(
 )
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD", "PATCH"})
 
-_PROCESS: Final = secrets.token_hex(8)
+_PROCESS: Final = secrets.token_hex(8).encode()
 _numbers: Final = count(1)
 
 
@@ -42,10 +43,11 @@ class Service(Litestar):
         if scope["type"] != "http":
             await super().__call__(scope, receive, send)
             return
-        seen = _Seen(scope, send)
+        fields = fields_of(scope["headers"])
+        seen = _Seen(scope, fields, send)
         try:
             if call := self.calls.get(scope["path"]):
-                head, body = seen.told(await call.answer(scope, receive, *self._by))
+                head, body = seen.told(await call.answer(scope, fields, receive, *self._by))
                 await send(head)
                 await send(body)
             else:
@@ -60,12 +62,13 @@ class _Seen:
 
     __slots__ = ("_id", "_scope", "_send", "_started", "_status", "_trace")
 
-    def __init__(self, scope: Any, send: Any) -> None:
+    def __init__(self, scope: Any, fields: Fields, send: Any) -> None:
         self._scope = scope
         self._send = send
         self._started = perf_counter()
         self._status = 500
-        self._id, self._trace = _identify(scope["headers"])
+        self._id = _request_id(fields)
+        self._trace = _trace(fields)
 
     def told(self, answer: Answer) -> tuple[Any, Any]:
         """The two messages of an answer, with the request's id in the headers."""
@@ -97,12 +100,15 @@ def _histogram(route: str, method: str, status: int) -> metrics.Histogram:
     return metrics.REQUEST_SECONDS.labels(route, method, status)
 
 
-def _identify(headers: Any) -> tuple[bytes, bytes | None]:
-    """The caller's X-Request-Id or a new one, and its traceparent, each only if well-formed."""
-    request_id = trace = None
-    for name, value in headers:
-        if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
-            request_id = value
-        elif name == b"traceparent" and _TRACEPARENT.fullmatch(value):
-            trace = value
-    return request_id or f"{_PROCESS}{next(_numbers):016x}".encode(), trace
+def _request_id(fields: Fields) -> bytes:
+    """The caller's X-Request-Id if it is well-formed, or a new one."""
+    given = fields.get(b"x-request-id")
+    if given is not None and _REQUEST_ID.fullmatch(given):
+        return given
+    return b"%b%016x" % (_PROCESS, next(_numbers))
+
+
+def _trace(fields: Fields) -> bytes | None:
+    """The caller's traceparent if it is well-formed."""
+    given = fields.get(b"traceparent")
+    return given if given is not None and _TRACEPARENT.fullmatch(given) else None

@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from service.api.answers.prices import Rerating
 from service.api.calls import AnyRequest, answer, ledger_of, operation_of
+from service.api.fields import fields_of
 from service.api.instants import Instant, instant
 from service.api.operation import ADMIN, Operation
 from service.api.query import parameters
@@ -66,7 +67,7 @@ RERATE = Operation(
 async def rerate(request: AnyRequest, body: RawBody) -> Response[bytes]:
     """Shows the difference by account; confirmed, each window moves by an adjustment, once."""
     parameters(request.scope, operation_of(request))
-    wish, _ = decode(RerateBody, request.scope["headers"], body)
+    wish, _ = decode(RerateBody, fields_of(request.scope["headers"]), body)
     outcome = await ledger_of(request).rerate(
         wish.wrong_table,
         wish.right_table,

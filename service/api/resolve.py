@@ -18,6 +18,7 @@ from service.api.calls import (
     ledger_of,
     operation_of,
 )
+from service.api.fields import fields_of
 from service.api.operation import ADMIN, Operation
 from service.api.paths import path_id
 from service.api.query import parameters
@@ -85,9 +86,9 @@ async def resolve(request: AnyRequest, request_id: FromPath[str], body: RawBody)
     """Ends a hold whose outcome is unknown, or accepts an overage that a budget rejects."""
     parameters(request.scope, operation_of(request))
     found = path_id(request_id, "request_id")
-    headers = request.scope["headers"]
-    checked, text = decode(ResolveBody, headers, body)
-    check_idempotency_key(headers, found)
+    fields = fields_of(request.scope["headers"])
+    checked, text = decode(ResolveBody, fields, body)
+    check_idempotency_key(fields, found)
     item = json.dumps(json.loads(text) | {"request_id": found})
     errand = Errand(ledger_of(request), request.user, "resolve", ResolveBody)
     outcome = await errand.run(checked, item)

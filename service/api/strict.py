@@ -2,15 +2,15 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from service.api.fields import Fields
 from service.api.problems import Fault, malformed
 
 __all__ = [
-    "Headers",
     "check",
     "check_content_type",
     "decode",
@@ -21,7 +21,6 @@ __all__ = [
 ]
 
 Model = TypeVar("Model", bound=BaseModel)
-Headers = Iterable[tuple[bytes, bytes]]
 
 _CONTENT_TYPE = re.compile(
     rb"[ \t]*application/json[ \t]*(?:;[ \t]*charset=\"?utf-8\"?[ \t]*)?", re.IGNORECASE
@@ -34,13 +33,13 @@ class _Ambiguous(dict[str, Any]):
     key = ""
 
 
-def decode(model: type[Model], headers: Headers, body: bytes) -> tuple[Model, str]:
+def decode(model: type[Model], fields: Fields, body: bytes) -> tuple[Model, str]:
     """Validate a body against ``model``; also gives the body's own text, to be passed on.
 
     Raises:
         Problem: 400 ``malformed``, naming the fields.
     """
-    check_content_type(headers)
+    check_content_type(fields)
     return _in_one_pass(model, body) or _step_by_step(model, body)
 
 
@@ -80,12 +79,12 @@ def check(model: type[Model], value: Any) -> Model:
         raise malformed(list(_faults(error, value))) from None
 
 
-def check_content_type(headers: Headers) -> None:
+def check_content_type(fields: Fields) -> None:
     """Refuse a body that isn't declared to be JSON in UTF-8, exactly once."""
-    declared = [value for name, value in headers if name == b"content-type"]
-    if declared == [b"application/json"]:  # as nearly all say it
+    declared = fields.get(b"content-type", b"")
+    if declared == b"application/json":  # as nearly all say it
         return
-    if len(declared) != 1 or not _CONTENT_TYPE.fullmatch(declared[0]):
+    if not _CONTENT_TYPE.fullmatch(declared):
         raise malformed([Fault("header.content-type", "must be application/json")])
 
 
