@@ -19,10 +19,10 @@ from service.api.charge import charge
 from service.api.corrections import adjust, reset
 from service.api.docs import asset, docs, openapi
 from service.api.extend import extend
+from service.api.front import Service
 from service.api.health import healthz, readyz
 from service.api.keys import create_key, keys, revoke_key
 from service.api.measurements import measurements
-from service.api.observe import Service
 from service.api.options import options_for
 from service.api.plan_changes import change_plan
 from service.api.plans import plan, put_plan

@@ -15,7 +15,7 @@ import uvicorn
 from litestar import Litestar
 
 from service import migrate
-from service.corked import CorkedProtocol
+from service.direct import DirectProtocol
 from service.metrics_directory import VARIABLE
 from service.settings import Settings
 
@@ -111,6 +111,6 @@ def _options(settings: Settings) -> dict[str, Any]:
         "access_log": False,
         "server_header": False,
         "proxy_headers": False,
-        "http": CorkedProtocol,
+        "http": DirectProtocol,
         "ws": "none",
     }

@@ -2,7 +2,7 @@
 
 import multiprocessing
 
-from service.api.observe import Service
+from service.api.front import Service
 from service.app import create_app
 from service.postgres.processes import end_with_parent
 

@@ -14,7 +14,7 @@ __all__ = ["checked", "no_body"]
 def checked(request: AnyRequest, body: bytes, model: type[BaseModel]) -> str:
     """The text of a body that fits ``model``, from a request whose query is in order."""
     parameters(request.scope, operation_of(request))
-    _, text = decode(model, fields_of(request.scope["headers"]), body)
+    _, text = decode(model, fields_of(request.scope), body)
     return text
 
 

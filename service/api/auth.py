@@ -84,7 +84,7 @@ async def authorise(
         raise Problem("forbidden", "This is not open.")
     if operation.roles:
         ring = connection.app.state.key_ring
-        hashed = presented(fields_of(connection.scope["headers"]))
+        hashed = presented(fields_of(connection.scope))
         found = ring.known(hashed) or await ring.look_up(hashed)
         connection.scope["user"] = permitted(found, operation)
 
@@ -113,7 +113,7 @@ def presented(fields: Fields) -> bytes:
         raise _unauthenticated("Send one Authorization header: Bearer and an API key.")
     scheme, _, secret = given.partition(b" ")
     secret = secret.strip()
-    if scheme.lower() != b"bearer" or not 0 < len(secret) <= MAX_TOKEN_BYTES or b"," in secret:
+    if scheme.lower() != b"bearer" or not 0 < len(secret) <= MAX_TOKEN_BYTES or b"\n" in secret:
         raise _unauthenticated("The one Authorization header must be Bearer and an API key.")
     return digest(secret)
 

@@ -8,18 +8,18 @@ from typing import Any
 
 from service.api import batches, vendors
 from service.api.auth import KeyRing, permitted, presented
-from service.api.bodies import read_body
-from service.api.calls import Errand, make_one
+from service.api.bodies import MAX_BODY_BYTES, read_body
+from service.api.calls import Errand, check_idempotency_key, item_of, make_one
 from service.api.fields import Fields
 from service.api.operation import Operation
 from service.api.problems import Problem, outcome_of, problem_of
+from service.api.provider_usage import has_usage
 from service.api.query import parameters
-from service.ledger import Call, Ledger, Outcome
+from service.api.strict import decode
+from service.direct import Answer
+from service.ledger import Call, Item, KeyRecord, Ledger, Outcome
 
-__all__ = ["Answer", "CallRoute"]
-
-Answer = tuple[int, list[tuple[bytes, bytes]], bytes]
-"""A status, header fields, a body."""
+__all__ = ["CallRoute"]
 
 _ALLOWED = "OPTIONS, POST"
 _JSON = (b"content-type", b"application/json")
@@ -49,7 +49,23 @@ class CallRoute:
                 outcome = self._other_method(scope)
         except Exception as error:  # noqa: BLE001  # what nobody foresaw is logged and a 500
             outcome = outcome_of(problem_of(error))
-        return self._as_sent(scope, outcome)
+        return self.as_sent(scope, outcome)
+
+    def plainly(
+        self, scope: Any, fields: Fields, body: bytes, ring: KeyRing
+    ) -> tuple[KeyRecord, Item] | None:
+        """Who asks and what for, where that is plain; None: `answer` is to find out, and to say."""
+        if scope["method"] != "POST" or scope["query_string"] or len(body) > MAX_BODY_BYTES:
+            return None
+        if batches.is_batch(self.operation, body):
+            return None
+        try:
+            caller = permitted(ring.known(presented(fields)), self.operation)
+            checked, text = decode(self.model, fields, body)
+            check_idempotency_key(fields, checked.request_id)  # type: ignore[attr-defined]
+        except Problem:
+            return None
+        return None if has_usage(checked) else (caller, item_of(checked, text))
 
     async def _make(
         self, scope: Any, fields: Fields, receive: Any, ledger: Ledger, ring: KeyRing
@@ -66,7 +82,7 @@ class CallRoute:
             return Outcome(204, {"Allow": _ALLOWED}, b"")
         raise Problem("method_not_allowed", "See the Allow header.", headers={"Allow": _ALLOWED})
 
-    def _as_sent(self, scope: Any, outcome: Outcome) -> Answer:
+    def as_sent(self, scope: Any, outcome: Outcome) -> Answer:
         """The ledger's bytes as they stand, in a vendor's envelope where one is wanted."""
         kind = _JSON
         if outcome.is_problem:

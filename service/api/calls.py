@@ -24,6 +24,7 @@ __all__ = [
     "answer",
     "check_idempotency_key",
     "count",
+    "item_of",
     "ledger_of",
     "make_one",
     "operation_of",
@@ -86,11 +87,16 @@ class Errand(NamedTuple):
         """
         if has_usage(checked):
             text = await with_usage(self.ledger, self.caller, checked, text)
-        return Item(text, vars(checked).get("account_id"))
+        return item_of(checked, text)
 
     def send(self, items: Sequence[Item]) -> list[asyncio.Future[Outcome]]:
         """Make the calls, decided in their order; their answers to come."""
         return self.ledger.send(self.call, items, self.caller.key_id, self.caller.account_id)
+
+
+def item_of(checked: BaseModel, text: str) -> Item:
+    """A call that is ready to be made: its body, checked and as it came."""
+    return Item(text, vars(checked).get("account_id"))
 
 
 async def make_one(errand: Errand, fields: Fields, body: bytes) -> Outcome:

@@ -95,7 +95,7 @@ async def adjust(request: AnyRequest, account_id: FromPath[str], body: RawBody) 
     """An event of its own: what was settled is never rewritten."""
     named = path_id(account_id, "account_id")
     parameters(request.scope, operation_of(request))
-    fields = fields_of(request.scope["headers"])
+    fields = fields_of(request.scope)
     wish, text = decode(AdjustmentBody, fields, body)
     check_idempotency_key(fields, wish.idempotency_key, "idempotency_key")
     return answer(request, await ledger_of(request).adjust(named, text, request.user.key_id))

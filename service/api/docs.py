@@ -10,7 +10,7 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
 from service.api.calls import AnyRequest
-from service.api.observe import Service
+from service.api.front import Service
 from service.api.openapi import document
 from service.api.operation import Operation
 

@@ -66,7 +66,7 @@ REVOKE_KEY = Operation(
 async def create_key(request: AnyRequest, body: RawBody) -> Response[bytes]:
     """The secret is in this answer and nowhere else: only its SHA-256 is kept."""
     parameters(request.scope, operation_of(request))
-    wish, _ = decode(KeyBody, fields_of(request.scope["headers"]), body)
+    wish, _ = decode(KeyBody, fields_of(request.scope), body)
     secret = new_secret()
     outcome = await ledger_of(request).create_key(
         wish.name, wish.role, digest(secret.encode()), wish.account_id, request.user.key_id

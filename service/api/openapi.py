@@ -12,7 +12,7 @@ from pydantic.json_schema import models_json_schema
 
 from service.api.answers.decisions import Denial, Problem
 from service.api.batches import MOST_ITEMS
-from service.api.observe import Service
+from service.api.front import Service
 from service.api.operation import Operation, Parameter
 from service.api.problems import CODES, MEDIA_TYPE, TYPE_BASE
 from service.api.values import ID_PATTERN, MAX_AMOUNT, NAME_PATTERN

@@ -67,7 +67,7 @@ RERATE = Operation(
 async def rerate(request: AnyRequest, body: RawBody) -> Response[bytes]:
     """Shows the difference by account; confirmed, each window moves by an adjustment, once."""
     parameters(request.scope, operation_of(request))
-    wish, _ = decode(RerateBody, fields_of(request.scope["headers"]), body)
+    wish, _ = decode(RerateBody, fields_of(request.scope), body)
     outcome = await ledger_of(request).rerate(
         wish.wrong_table,
         wish.right_table,

@@ -86,7 +86,7 @@ async def resolve(request: AnyRequest, request_id: FromPath[str], body: RawBody)
     """Ends a hold whose outcome is unknown, or accepts an overage that a budget rejects."""
     parameters(request.scope, operation_of(request))
     found = path_id(request_id, "request_id")
-    fields = fields_of(request.scope["headers"])
+    fields = fields_of(request.scope)
     checked, text = decode(ResolveBody, fields, body)
     check_idempotency_key(fields, found)
     item = json.dumps(json.loads(text) | {"request_id": found})

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import takewhile
 from math import inf
+from typing import Protocol
 
 from service.ledger.errors import LedgerFault, StoreUnavailable
 from service.ledger.outcome import Outcome
@@ -20,20 +21,33 @@ MOST_AT_ONCE = 512
 """Items in one batch: the ledger takes no more."""
 
 
+class Waiting(Protocol):
+    """Who waits for an answer: a future, or what is as good as one."""
+
+    def done(self) -> bool:
+        """Whether it has its answer or has gone away."""
+
+    def set_result(self, result: Outcome, /) -> None:
+        """Take the answer."""
+
+    def set_exception(self, exception: Exception, /) -> None:
+        """Take the reason why there is none."""
+
+
 class Passenger:
-    """One call on its way."""
+    """One call on its way, and who waits for its answer."""
 
     __slots__ = ("account_id", "actor", "answer", "deadline", "item", "name", "within")
 
-    def __init__(
+    def __init__(  # noqa: PLR0917  # made for every call, and names cost time
         self,
         name: str,
         item: str,
-        *,
         actor: str | None,
         within: str | None,
         account_id: str | None,
         deadline: float,
+        answer: Waiting,
     ) -> None:
         self.name = name
         self.item = item
@@ -41,7 +55,7 @@ class Passenger:
         self.within = within
         self.account_id = account_id
         self.deadline = deadline
-        self.answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self.answer = answer
 
     def arrive(self, outcome: Outcome) -> None:
         """Answer the call, unless its caller has gone away or given up."""
@@ -64,19 +78,16 @@ class Coalescer:
     def __init__(self, fly: Fly, *, lanes: int) -> None:
         self._lanes = [_Lane(fly) for _ in range(lanes)]
 
-    def send(
-        self, passengers: Sequence[Passenger], shard: str | None
-    ) -> list[asyncio.Future[Outcome]]:
+    def send(self, passengers: Sequence[Passenger], shard: str | None) -> None:
         """Send calls along with the others of their shard: a root account, null if unknown.
 
-        One lane takes them all and decides them in this order. Their answers to come, or a
+        One lane takes them all and decides them in this order. Each is answered, if by a
         LedgerError; a caller that is cancelled cancels nobody else. Who is sent later may not
         have the earlier deadline.
         """
         lane = self._lanes[hash(shard) % len(self._lanes)]
         for passenger in passengers:
             lane.board(passenger)
-        return [passenger.answer for passenger in passengers]
 
     async def drain(self) -> None:
         """Wait until every call that was sent has its answer."""
@@ -176,8 +187,8 @@ class _Lane:
             for passenger in batch:
                 passenger.refuse(error)
         else:
-            for passenger, outcome in zip(batch, outcomes, strict=True):
-                passenger.arrive(outcome)
+            # Not before the next batch has left: what their callers do with it can wait.
+            asyncio.get_running_loop().call_soon(_arrive, batch, outcomes)
 
     async def _carry_one_by_one(self, batch: list[Passenger], fault: LedgerFault) -> None:
         """One item may be at fault: its neighbours must not suffer. Nothing was written."""
@@ -188,6 +199,11 @@ class _Lane:
         for passenger in batch:
             if _is_in_time(passenger, clock()):
                 await self._carry([passenger])
+
+
+def _arrive(batch: Sequence[Passenger], outcomes: Sequence[Outcome]) -> None:
+    for passenger, outcome in zip(batch, outcomes, strict=True):
+        passenger.arrive(outcome)
 
 
 def _is_in_time(passenger: Passenger, now: float) -> bool:

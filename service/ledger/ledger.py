@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import Any, Literal, Self, get_args
 
 from service import metrics
-from service.ledger.coalescer import Coalescer, Passenger
+from service.ledger.coalescer import Coalescer, Passenger, Waiting
 from service.ledger.connections import Connections, session_settings
 from service.ledger.outcome import Outcome
 from service.ledger.records import Alert, Item, KeyRecord, StuckHolds
@@ -92,15 +92,25 @@ class Ledger:
 
         Only one lane keeps an order: that of the first one's account.
         """
-        deadline = self._connections.deadline()
+        deadline, loop = self._connections.deadline(), asyncio.get_running_loop()
+        answers = [loop.create_future() for _ in items]
         passengers = [
-            Passenger(
-                name, text, actor=actor, within=within, account_id=account_id, deadline=deadline
-            )
-            for text, account_id in items
+            Passenger(name, text, actor, within, account_id, deadline, answer)
+            for (text, account_id), answer in zip(items, answers, strict=True)
         ]
         first = items[0].account_id if items else None
-        return self._coalescer.send(passengers, self._roots.get(first, first))
+        self._coalescer.send(passengers, self._roots.get(first, first))
+        return answers
+
+    def send_one(
+        self, name: Call, item: Item, actor: str | None, within: str | None, answer: Waiting
+    ) -> None:
+        """Make a call as `call` does, for who need not be a future: a model call is made often."""
+        text, account_id = item
+        passenger = Passenger(
+            name, text, actor, within, account_id, self._connections.deadline(), answer
+        )
+        self._coalescer.send((passenger,), self._roots.get(account_id, account_id))
 
     async def call_many(
         self,

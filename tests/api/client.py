@@ -11,13 +11,23 @@ import httpx
 import uvicorn
 from litestar import Litestar
 
+from service.api.front import Service
 from service.app import create_app
-from service.corked import CorkedProtocol
+from service.direct import DirectProtocol, send_answer
 from service.settings import Settings
 from tests.support.money import Json
 from tests.support.waits import until
 
-__all__ = ["ADMIN_KEY", "Api", "bearer", "in_process", "over_sockets", "settings_for"]
+__all__ = [
+    "ADMIN_KEY",
+    "Api",
+    "bearer",
+    "in_process",
+    "living",
+    "offered_to",
+    "over_sockets",
+    "settings_for",
+]
 
 ADMIN_KEY = "admin-key-of-the-tests-0123456789"
 
@@ -119,11 +129,44 @@ async def living(app: Litestar) -> AsyncIterator[None]:
         await task
 
 
+def offered_to(app: Service) -> Any:
+    """The application as its server calls it: it may take a whole request, and has the others."""
+
+    async def asgi(scope: Any, receive: Any, send: Any) -> None:
+        answer = asyncio.get_running_loop().create_future()
+        body = await _whole(receive)
+        if app.take(scope, body, answer.set_result):
+            await send_answer(send, await answer)
+        else:
+            await app(scope, _again(body, receive), send)
+
+    return asgi
+
+
+async def _whole(receive: Any) -> bytes:
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body")
+    return body
+
+
+def _again(body: bytes, receive: Any) -> Any:
+    """Receives what was received."""
+    first = [{"type": "http.request", "body": body}]
+
+    async def received() -> Any:
+        return first.pop() if first else await receive()
+
+    return received
+
+
 @contextlib.asynccontextmanager
 async def in_process(settings: Settings) -> AsyncIterator[Api]:
     """The application called as a function."""
     app = create_app(settings)
-    transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)  # type: ignore[arg-type]
+    transport = httpx.ASGITransport(app=offered_to(app), raise_app_exceptions=False)
     async with (
         living(app),
         httpx.AsyncClient(transport=transport, base_url="http://preauth") as http,
@@ -153,8 +196,9 @@ async def over_sockets(settings: Settings) -> AsyncIterator[tuple[Api, uvicorn.S
             app,
             log_config=None,
             access_log=False,
+            proxy_headers=False,
             timeout_graceful_shutdown=10,
-            http=CorkedProtocol,
+            http=DirectProtocol,
         )  # type: ignore[arg-type]
         server = _Server(config)
         task = asyncio.create_task(server.serve(sockets=[listener]))

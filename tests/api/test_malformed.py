@@ -52,7 +52,7 @@ def test_the_model_names_the_field(case: tuple[str, str, Any]) -> None:
 def refused(call: str, body: dict[str, Any]) -> list[dict[str, str]]:
     model = getattr(importlib.import_module(f"service.api.{call}"), f"{call.title()}Body")
     with pytest.raises(Problem) as caught:
-        decode(model, [(b"content-type", b"application/json")], json.dumps(body).encode())
+        decode(model, {b"content-type": b"application/json"}, json.dumps(body).encode())
     errors: list[dict[str, str]] = caught.value.members["errors"]
     return errors
 

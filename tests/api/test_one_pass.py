@@ -15,7 +15,7 @@ from service.api.reserve import ReserveBody
 from service.api.settle import SettleBody
 from service.api.values import Body
 
-JSON = [(b"content-type", b"application/json")]
+JSON = {b"content-type": b"application/json"}
 MODELS = [ReserveBody, SettleBody, ChargeBody, ExtendBody]
 NAMES = st.sampled_from(
     ["request_id", "account_id", "amounts", "usage", "ttl_seconds", "labels", "model", "outcome",

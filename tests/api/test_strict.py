@@ -6,20 +6,21 @@ import pytest
 from pydantic import Field
 
 from service.api import instants, values
+from service.api.fields import fields_of
 from service.api.plans import PlanBody
 from service.api.problems import Problem
 from service.api.reserve import ReserveBody
 from service.api.strict import decode
 from service.api.values import Body
 
-JSON = [(b"content-type", b"application/json")]
+JSON = {b"content-type": b"application/json"}
 GOOD = b'{"request_id":"a","account_id":"b","amounts":{"tokens":7}}'
 
 
-def faults(body: bytes, model: type[Body] = ReserveBody, headers=JSON) -> dict[str, str]:
+def faults(body: bytes, model: type[Body] = ReserveBody, fields=JSON) -> dict[str, str]:
     """The errors by path; the decoder must refuse."""
     with pytest.raises(Problem) as caught:
-        decode(model, headers, body)
+        decode(model, fields, body)
     assert caught.value.code == "malformed"
     return {error["path"]: error["message"] for error in caught.value.members["errors"]}
 
@@ -149,11 +150,12 @@ def test_null_stands_for_an_absent_optional_field() -> None:
         [(b"content-type", b"application/json; charset=latin-1")],
         [(b"content-type", b"application/jsonp")],
         [(b"content-type", b"application/problem+json")],
-        JSON * 2,
+        [(b"content-type", b"application/json")] * 2,
     ],
 )
 def test_a_wrong_content_type_is_refused(headers: list[tuple[bytes, bytes]]) -> None:
-    assert list(faults(GOOD, headers=headers)) == ["header.content-type"]
+    fields = fields_of({"headers": headers})
+    assert list(faults(GOOD, fields=fields)) == ["header.content-type"]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +167,7 @@ def test_a_wrong_content_type_is_refused(headers: list[tuple[bytes, bytes]]) -> 
     ],
 )
 def test_json_in_utf8_may_be_declared_in_every_way(declared: bytes) -> None:
-    decode(ReserveBody, [(b"content-type", declared)], GOOD)
+    decode(ReserveBody, {b"content-type": declared}, GOOD)
 
 
 class Strange(Body):

@@ -30,11 +30,19 @@ class Store:
 
 def passenger(item: str, name: str = "reserve", seconds: float = 10) -> Passenger:
     deadline = asyncio.get_running_loop().time() + seconds
-    return Passenger(name, item, actor=None, within=None, account_id=None, deadline=deadline)
+    answer = asyncio.get_running_loop().create_future()
+    return Passenger(name, item, None, None, None, deadline, answer)
+
+
+def sent_together(
+    lane: Coalescer, passengers: Sequence[Passenger], root: str
+) -> list[asyncio.Future[Outcome]]:
+    lane.send(passengers, root)
+    return [p.answer for p in passengers]
 
 
 def sent(lane: Coalescer, *items: str, **more: object) -> list[asyncio.Task[Outcome]]:
-    return [lane.send([passenger(i, **more)], "root")[0] for i in items]
+    return [sent_together(lane, [passenger(i, **more)], "root")[0] for i in items]
 
 
 async def boarded(store: Store, count: int = 1) -> None:
@@ -208,7 +216,7 @@ async def test_calls_of_one_root_share_a_lane_and_two_roots_need_not(store):
     lanes = Coalescer(store.fly, lanes=8)
     store.open.clear()
     roots = [f"root{n}" for n in range(8)]
-    tasks = [lanes.send([passenger(r)], r)[0] for r in roots for _ in range(4)]
+    tasks = [sent_together(lanes, [passenger(r)], r)[0] for r in roots for _ in range(4)]
     await asyncio.sleep(0.01)
     under_way = [set(batch) for batch in store.batches]
     assert len(under_way) > 1
@@ -220,12 +228,13 @@ async def test_calls_of_one_root_share_a_lane_and_two_roots_need_not(store):
 async def test_calls_that_are_sent_together_go_on_one_lane_in_their_order(store):
     lanes = Coalescer(store.fly, lanes=8)
     items = [str(n) for n in range(40)]
-    answers = lanes.send([passenger(i) for i in items], "root")
+    answers = sent_together(lanes, [passenger(i) for i in items], "root")
     assert [o.body.decode() for o in await asyncio.gather(*answers)] == items
     assert list(chain.from_iterable(store.batches)) == items
 
 
 async def test_a_passenger_carries_all_that_its_caller_said():
-    p = Passenger("reserve", "{}", actor="key_1", within="org", account_id="ann", deadline=7.0)
-    said = ("reserve", "{}", "key_1", "org", "ann", 7.0)
-    assert (p.name, p.item, p.actor, p.within, p.account_id, p.deadline) == said
+    said = ("reserve", "{}", "key_1", "org", "ann", 7.0, asyncio.Future())
+    p = Passenger(*said)
+    told = (p.name, p.item, p.actor, p.within, p.account_id, p.deadline, p.answer)
+    assert told == said
