@@ -14,7 +14,7 @@ __all__ = ["conditions", "cores"]
 
 SETTINGS = (
     "server_version", "fsync", "synchronous_commit", "full_page_writes", "wal_sync_method",
-    "shared_buffers", "max_wal_size", "checkpoint_timeout",
+    "shared_buffers", "max_wal_size", "min_wal_size", "checkpoint_timeout",
 )  # fmt: skip
 
 
