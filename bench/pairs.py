@@ -74,24 +74,31 @@ class RowsAlone:
 
     def __init__(self, pool: Any) -> None:
         self._pool = pool
-        self._coalescer = Coalescer(self._fly, lanes=1)
+        self._coalescer = Coalescer([self])
 
     async def pair(self, request_id: str) -> None:
         for function in ("rows_many", "settled_rows_many"):
-            await self._coalescer.send([_passenger(function, request_id)], None)[0]
+            loop = asyncio.get_running_loop()
+            answer, deadline = loop.create_future(), loop.time() + PATIENCE_SECONDS
+            passenger = Passenger(function, request_id, None, None, None, deadline, answer)
+            self._coalescer.send([passenger], None)
+            await answer
 
-    async def _fly(
-        self, function: str, passengers: Sequence[Passenger], _deadline: float
-    ) -> list[Outcome]:
+    async def fly(
+        self, function: str, batch: Sequence[Passenger], _deadline: float
+    ) -> Sequence[Any]:
         amount = AMOUNT if function == "rows_many" else ACTUAL
-        ids = [passenger.item for passenger in passengers]
-        await self._pool.fetch(f"select bench.{function}($1, 'hot', $2)", ids, amount)
-        return [Outcome(200, {}, b"")] * len(ids)
+        ids = [passenger.item for passenger in batch]
+        rows: Sequence[Any] = await self._pool.fetch(
+            f"select bench.{function}($1, 'hot', $2)", ids, amount
+        )
+        return rows
 
+    def read(self, batch: Sequence[Passenger], _brought: Sequence[Any]) -> list[Outcome]:
+        return [Outcome(200, {}, b"")] * len(batch)
 
-def _passenger(name: str, request_id: str) -> Passenger:
-    deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
-    return Passenger(name, request_id, actor=None, within=None, account_id=None, deadline=deadline)
+    async def rest(self) -> None:
+        """The pool has the connection already."""
 
 
 async def plain_batch(connection: Any, request_id: str) -> None:

@@ -16,9 +16,9 @@ from service.ledger.errors import (
     LedgerFault,
     StoreUnavailable,
 )
-from service.ledger.ledger import CALLS, Call, Ledger
+from service.ledger.ledger import Ledger
 from service.ledger.outcome import Outcome
-from service.ledger.records import Alert, Item, KeyRecord, StuckHolds
+from service.ledger.records import CALLS, Alert, Call, Item, KeyRecord, StuckHolds
 
 __all__ = [
     "CALLS",

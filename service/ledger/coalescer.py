@@ -7,15 +7,15 @@ the row lock that the one before it holds through its flush.
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from math import inf
-from typing import Protocol
+from typing import Any, Protocol
 
 from service.ledger.errors import LedgerFault, StoreUnavailable
 from service.ledger.outcome import Outcome
 
-__all__ = ["MOST_AT_ONCE", "Coalescer", "Passenger"]
+__all__ = ["MOST_AT_ONCE", "Carrier", "Coalescer", "Passenger", "Waiting"]
 
 MOST_AT_ONCE = 512
 """Items in one batch: the ledger takes no more."""
@@ -68,15 +68,24 @@ class Passenger:
             self.answer.set_exception(error)
 
 
-Fly = Callable[[str, Sequence[Passenger], float], Awaitable[list[Outcome]]]
-"""Makes a batch of calls of one name by a deadline (the event loop's clock)."""
+class Carrier(Protocol):
+    """What makes the batches of one lane."""
+
+    async def fly(self, name: str, batch: Sequence[Passenger], deadline: float) -> Sequence[Any]:
+        """Make a batch of calls of one name by a deadline (the event loop's clock)."""
+
+    def read(self, batch: Sequence[Passenger], brought: Sequence[Any]) -> list[Outcome]:
+        """Each call's outcome, from what `fly` brought."""
+
+    async def rest(self) -> None:
+        """Keep nothing from others: there is no batch to make."""
 
 
 class Coalescer:
     """A few lanes, each with one batch under way at most; calls that meet on rows share one."""
 
-    def __init__(self, fly: Fly, *, lanes: int) -> None:
-        self._lanes = [_Lane(fly) for _ in range(lanes)]
+    def __init__(self, carriers: Sequence[Carrier]) -> None:
+        self._lanes = [_Lane(carrier) for carrier in carriers]
 
     def send(self, passengers: Sequence[Passenger], shard: str | None) -> None:
         """Send calls along with the others of their shard: a root account, null if unknown.
@@ -121,8 +130,8 @@ class _Patience:
 class _Lane:
     """Calls that wait, by name, and the batch under way."""
 
-    def __init__(self, fly: Fly) -> None:
-        self._fly = fly
+    def __init__(self, carrier: Carrier) -> None:
+        self._carrier = carrier
         self._waiting: dict[str, deque[Passenger]] = {}
         self._under_way: Sequence[Passenger] = ()
         self._task: asyncio.Task[None] | None = None
@@ -152,9 +161,12 @@ class _Lane:
 
     async def _run(self) -> None:
         try:
-            while batch := self._take():
-                self._under_way = batch
-                await self._carry(batch)
+            while self._waiting:
+                while batch := self._take():
+                    self._under_way = batch
+                    await self._carry(batch)
+                self._under_way = ()
+                await self._carrier.rest()
         finally:
             self._under_way = ()
             self._task = None
@@ -180,15 +192,26 @@ class _Lane:
     async def _carry(self, batch: list[Passenger]) -> None:
         """By the latest deadline: who has less time gives up alone, and cuts no neighbour's."""
         try:
-            outcomes = await self._fly(batch[0].name, batch, max(p.deadline for p in batch))
+            deadline = max(p.deadline for p in batch)
+            brought = await self._carrier.fly(batch[0].name, batch, deadline)
         except LedgerFault as fault:
             await self._carry_one_by_one(batch, fault)
         except Exception as error:  # noqa: BLE001  # it is each caller's, the lane goes on
             for passenger in batch:
                 passenger.refuse(error)
         else:
-            # Not before the next batch has left: what their callers do with it can wait.
-            asyncio.get_running_loop().call_soon(_arrive, batch, outcomes)
+            # Not before the next batch has left: to read this one can wait.
+            asyncio.get_running_loop().call_soon(self._arrive, batch, brought)
+
+    def _arrive(self, batch: list[Passenger], brought: Sequence[Any]) -> None:
+        try:
+            outcomes = self._carrier.read(batch, brought)
+        except Exception as error:  # noqa: BLE001  # it is each caller's, the lane goes on
+            for passenger in batch:
+                passenger.refuse(error)
+            return
+        for passenger, outcome in zip(batch, outcomes, strict=True):
+            passenger.arrive(outcome)
 
     async def _carry_one_by_one(self, batch: list[Passenger], fault: LedgerFault) -> None:
         """One item may be at fault: its neighbours must not suffer. Nothing was written."""
@@ -199,11 +222,6 @@ class _Lane:
         for passenger in batch:
             if _is_in_time(passenger, clock()):
                 await self._carry([passenger])
-
-
-def _arrive(batch: Sequence[Passenger], outcomes: Sequence[Outcome]) -> None:
-    for passenger, outcome in zip(batch, outcomes, strict=True):
-        passenger.arrive(outcome)
 
 
 def _is_in_time(passenger: Passenger, now: float) -> bool:

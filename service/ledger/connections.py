@@ -8,20 +8,15 @@ from typing import Any
 import asyncpg
 
 from service.ledger.complaints import Complaints
-from service.ledger.errors import LedgerError, StoreUnavailable, classify
+from service.ledger.errors import StoreUnavailable
+from service.ledger.seat import Seat
 from service.ledger.target import Target
 from service.settings import Settings
 
 __all__ = ["Connections", "session_settings"]
 
-ATTEMPTS = 3
-"""How often one statement is sent at most."""
-
 _SERVER_SHARE = 0.9
 """The server gives up first, so that its clean error beats our cutting the connection."""
-
-_PAUSE_SECONDS = 0.005
-"""Before sending again: time to notice which other connections are gone too."""
 
 _CLOSE_SECONDS = 2.0
 
@@ -54,6 +49,7 @@ class Connections:
         self._session = session or {}
         self._complaints = Complaints()
         self._pool: Any = None
+        self._waiting = 0
 
     async def open(self) -> None:
         """Make the pool, without connecting."""
@@ -73,59 +69,56 @@ class Connections:
             await asyncio.wait_for(self._pool.close(), _CLOSE_SECONDS)
         self._pool.terminate()
 
-    async def fetch(
-        self, sql: str, *args: object, resend: bool, deadline: float | None = None
-    ) -> Sequence[Any]:
+    async def fetch(self, sql: str, *args: object, resend: bool) -> Sequence[Any]:
         """Run one statement in its own transaction.
 
         ``resend``: the statement is idempotent, so it is sent again when the connection
-        was lost before the answer came. ``deadline``: as of `deadline`, which is the default.
+        was lost before the answer came.
 
         Raises:
             LedgerError: never anything of asyncpg.
         """
-        deadline = self.deadline() if deadline is None else deadline
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                return await self._attempt(deadline, sql, args)
-            except LedgerError:
-                raise
-            except Exception as error:  # noqa: BLE001  # classified, and never let out
-                failure = classify(error)
-                if failure.rejected:
-                    self._complaints.tell(error)
-            in_time = self._clock() < deadline
-            again = failure.rolled_back or (failure.lost and resend)
-            if attempt == ATTEMPTS or not again or not in_time:
-                raise failure.error if in_time else StoreUnavailable("timeout")
-            await asyncio.sleep(_PAUSE_SECONDS * attempt)
-        raise AssertionError("unreachable")
-
-    async def _attempt(self, deadline: float, sql: str, args: tuple[object, ...]) -> Sequence[Any]:
-        connection = await self._acquire(deadline)
-        watchdog = asyncio.get_running_loop().call_at(deadline, connection.terminate)
+        seat = self.seat()
         try:
-            rows: Sequence[Any] = await connection.fetch(sql, *args)
-        except asyncpg.PostgresError:
-            raise
-        except BaseException:  # cancelled, or in a state in which nobody should get it again
-            connection.terminate()
-            raise
+            return await seat.fetch(sql, args, resend=resend, deadline=self.deadline())
         finally:
-            watchdog.cancel()
-            await self._pool.release(connection)
-        return rows
+            await seat.leave()
 
-    async def _acquire(self, deadline: float) -> Any:
+    def seat(self) -> Seat:
+        """A place for statements that follow each other: each on the connection of the last."""
+        return Seat(self)
+
+    async def acquire(self, deadline: float) -> Any:
+        """Give a connection, a new one if need be.
+
+        Raises:
+            StoreUnavailable: there is none by the deadline (the event loop's clock).
+        """
         patience = asyncio.timeout_at(deadline)
+        self._waiting += 1
         try:
             async with patience:
                 return await self._pool.acquire()
         except Exception as error:  # noqa: BLE001  # refused, starting up, too many, no such host
             if patience.expired() and self._pool.get_size() == self._size:
                 raise StoreUnavailable("busy") from None
-            self._complaints.tell(error)
+            self.complain(error)
             raise StoreUnavailable("unreachable") from None
+        finally:
+            self._waiting -= 1
+
+    async def release(self, connection: Any) -> None:
+        """Take a connection back, whatever its state."""
+        with contextlib.suppress(asyncpg.InterfaceError):  # the pool was closed by force
+            await self._pool.release(connection)
+
+    def is_wanted(self) -> bool:
+        """Whether somebody waits for a connection."""
+        return self._waiting > 0
+
+    def complain(self, error: Exception) -> None:
+        """Tell, now and then, of an error that somebody has to look at."""
+        self._complaints.tell(error)
 
     def deadline(self) -> float:
         """When an answer that is asked for now is due, by the event loop's clock."""

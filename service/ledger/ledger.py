@@ -3,28 +3,16 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from time import perf_counter
-from typing import Any, Literal, Self, get_args
+from typing import Any, Self
 
-from service import metrics
+from service.ledger.carrier import LedgerCarrier
 from service.ledger.coalescer import Coalescer, Passenger, Waiting
 from service.ledger.connections import Connections, session_settings
 from service.ledger.outcome import Outcome
-from service.ledger.records import Alert, Item, KeyRecord, StuckHolds
+from service.ledger.records import Alert, Call, Item, KeyRecord, StuckHolds
 from service.settings import Settings
 
-__all__ = ["CALLS", "Call", "Ledger"]
-
-Call = Literal["reserve", "settle", "release", "extend", "cancel", "charge", "resolve"]
-CALLS: tuple[Call, ...] = get_args(Call)
-"""The writes of the contract's section 2: batches, idempotent by request_id."""
-
-MOST_ROOTS = 100_000
-
-_BATCHES: dict[str, str] = {
-    name: f"select status, headers, body, root from preauth_api.{name}_many($1, $2, $3)"  # noqa: S608
-    for name in CALLS
-}
+__all__ = ["Ledger"]
 
 
 class Ledger:
@@ -32,8 +20,10 @@ class Ledger:
 
     def __init__(self, connections: Connections, *, lanes: int = 1) -> None:
         self._connections = connections
-        self._coalescer = Coalescer(self._fly, lanes=lanes)
         self._roots: dict[str | None, str] = {}
+        self._coalescer = Coalescer(
+            [LedgerCarrier(connections.seat(), self._roots) for _ in range(lanes)]
+        )
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -111,52 +101,6 @@ class Ledger:
             name, text, actor, within, account_id, self._connections.deadline(), answer
         )
         self._coalescer.send((passenger,), self._roots.get(account_id, account_id))
-
-    async def call_many(
-        self,
-        name: Call,
-        items: Sequence[str],
-        actors: Sequence[str | None],
-        within: Sequence[str | None],
-    ) -> list[Outcome]:
-        """Make up to 512 calls of one name in one transaction, answered in their order."""
-        return await self._send(name, items, actors, within, self._connections.deadline())
-
-    async def _fly(
-        self, name: str, passengers: Sequence[Passenger], deadline: float
-    ) -> list[Outcome]:
-        outcomes = await self._send(
-            name,
-            [p.item for p in passengers],
-            [p.actor for p in passengers],
-            [p.within for p in passengers],
-            deadline,
-        )
-        self._learn_roots(passengers, outcomes)
-        return outcomes
-
-    def _learn_roots(self, passengers: Sequence[Passenger], outcomes: Sequence[Outcome]) -> None:
-        """Only for choosing lanes: a root that is out of date costs a wait, nothing else."""
-        for passenger, outcome in zip(passengers, outcomes, strict=True):
-            if outcome.root is not None and passenger.account_id is not None:
-                if len(self._roots) >= MOST_ROOTS:
-                    self._roots.clear()
-                self._roots[passenger.account_id] = outcome.root
-
-    async def _send(
-        self,
-        name: str,
-        items: Sequence[str],
-        actors: Sequence[str | None],
-        within: Sequence[str | None],
-        deadline: float,
-    ) -> list[Outcome]:
-        started = perf_counter()
-        rows = await self._connections.fetch(
-            _BATCHES[name], f"[{','.join(items)}]", actors, within, resend=True, deadline=deadline
-        )
-        metrics.STORE_SECONDS[name].observe(perf_counter() - started)
-        return [Outcome.of(row[0], row[1], row[2], row[3]) for row in rows]
 
     async def balance(self, account_id: str, *, audit: bool, within: str | None) -> Outcome:
         """Every current window of the account; fill levels of shared ones only for ``audit``."""

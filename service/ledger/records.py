@@ -1,9 +1,13 @@
 """What the ledger takes and hands out beside answers."""
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
-__all__ = ["Alert", "Item", "KeyRecord", "StuckHolds"]
+__all__ = ["CALLS", "Alert", "Call", "Item", "KeyRecord", "StuckHolds"]
+
+Call = Literal["reserve", "settle", "release", "extend", "cancel", "charge", "resolve"]
+CALLS: tuple[Call, ...] = get_args(Call)
+"""The writes of the contract's section 2: batches, idempotent by request_id."""
 
 
 class Item(NamedTuple):

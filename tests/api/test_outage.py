@@ -13,6 +13,8 @@ import asyncpg
 import pytest
 
 from service.ledger import BatchRefused, InvariantBroken, Ledger, StoreUnavailable
+from service.ledger.carrier import LedgerCarrier
+from service.ledger.coalescer import Passenger
 from service.ledger.errors import classify
 from service.postgres import PostgresServer
 from tests.api.client import ADMIN_KEY, Api, in_process, settings_for
@@ -231,8 +233,12 @@ async def test_a_batch_that_is_too_long_is_refused_as_a_fault_of_ours(database_u
     ledger = Ledger.of(settings_for(database_url))
     await ledger.open()
     try:
+        deadline = asyncio.get_running_loop().time() + 5
+        answer = asyncio.get_running_loop().create_future()
+        batch = [Passenger("reserve", "{}", None, None, None, deadline, answer)] * 513
+        carrier = LedgerCarrier(ledger._connections.seat(), {})
         with pytest.raises(BatchRefused):
-            await ledger.call_many("reserve", ["{}"] * 513, [None] * 513, [None] * 513)
+            await carrier.fly("reserve", batch, deadline)
     finally:
         await ledger.close()
 

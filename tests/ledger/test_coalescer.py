@@ -19,13 +19,20 @@ class Store:
         self.open = asyncio.Event()
         self.open.set()
         self.poison: str | None = None
+        self.rests = 0
 
-    async def fly(self, name: str, batch: Sequence[Passenger], deadline: float) -> list[Outcome]:
+    async def fly(self, name: str, batch: Sequence[Passenger], deadline: float) -> list[bytes]:
         self.batches.append([p.item for p in batch])
         await self.open.wait()
         if self.poison in self.batches[-1]:
             raise LedgerFault("22000")
-        return [Outcome(200, {}, p.item.encode()) for p in batch]
+        return [p.item.encode() for p in batch]
+
+    def read(self, batch: Sequence[Passenger], brought: Sequence[bytes]) -> list[Outcome]:
+        return [Outcome(200, {}, body) for body in brought]
+
+    async def rest(self) -> None:
+        self.rests += 1
 
 
 def passenger(item: str, name: str = "reserve", seconds: float = 10) -> Passenger:
@@ -57,7 +64,7 @@ def store() -> Store:
 
 @pytest.fixture
 def lane(store: Store) -> Coalescer:
-    return Coalescer(store.fly, lanes=1)
+    return Coalescer([store])
 
 
 async def test_a_call_that_finds_the_lane_idle_goes_at_once_and_alone(store, lane):
@@ -121,10 +128,11 @@ async def test_an_item_at_fault_fails_alone_when_its_batch_is_sent_again_one_by_
 
 
 async def test_a_store_that_is_down_is_told_to_every_caller_of_the_batch():
-    async def down(*_: object) -> list[Outcome]:
-        raise StoreUnavailable("unreachable")
+    class Down(Store):
+        async def fly(self, name: str, batch: Sequence[Passenger], deadline: float) -> list[bytes]:
+            raise StoreUnavailable("unreachable")
 
-    lane = Coalescer(down, lanes=1)
+    lane = Coalescer([Down()])
     answers = await asyncio.gather(*sent(lane, "a", "b", "c"), return_exceptions=True)
     assert {type(a) for a in answers} == {StoreUnavailable}
 
@@ -213,7 +221,7 @@ async def test_no_more_than_512_calls_go_at_once(store, lane):
 
 
 async def test_calls_of_one_root_share_a_lane_and_two_roots_need_not(store):
-    lanes = Coalescer(store.fly, lanes=8)
+    lanes = Coalescer([store] * 8)
     store.open.clear()
     roots = [f"root{n}" for n in range(8)]
     tasks = [sent_together(lanes, [passenger(r)], r)[0] for r in roots for _ in range(4)]
@@ -226,7 +234,7 @@ async def test_calls_of_one_root_share_a_lane_and_two_roots_need_not(store):
 
 
 async def test_calls_that_are_sent_together_go_on_one_lane_in_their_order(store):
-    lanes = Coalescer(store.fly, lanes=8)
+    lanes = Coalescer([store] * 8)
     items = [str(n) for n in range(40)]
     answers = sent_together(lanes, [passenger(i) for i in items], "root")
     assert [o.body.decode() for o in await asyncio.gather(*answers)] == items
@@ -238,3 +246,62 @@ async def test_a_passenger_carries_all_that_its_caller_said():
     p = Passenger(*said)
     told = (p.name, p.item, p.actor, p.within, p.account_id, p.deadline, p.answer)
     assert told == said
+
+
+async def test_the_next_batch_leaves_before_the_last_one_is_read(store, lane):
+    order: list[str] = []
+    fly, read = store.fly, store.read
+
+    async def noted(name: str, batch: Sequence[Passenger], deadline: float) -> list[bytes]:
+        order.append("left")
+        return await fly(name, batch, deadline)
+
+    def noted_too(batch: Sequence[Passenger], brought: Sequence[bytes]) -> list[Outcome]:
+        order.append("read")
+        return read(batch, brought)
+
+    store.fly, store.read = noted, noted_too
+    store.open.clear()
+    tasks = sent(lane, "a")
+    await boarded(store)
+    tasks += sent(lane, "b")
+    store.open.set()
+    await asyncio.gather(*tasks)
+    assert order == ["left", "left", "read", "read"]
+
+
+async def test_what_cannot_be_read_is_told_to_every_caller_of_the_batch(store, lane):
+    def unreadable(*_: object) -> list[Outcome]:
+        raise ValueError("no such answer")
+
+    store.read = unreadable
+    answers = await asyncio.gather(*sent(lane, "a", "b"), return_exceptions=True)
+    assert {type(a) for a in answers} == {ValueError}
+    del store.read
+    assert (await sent(lane, "c")[0]).body == b"c"
+
+
+async def test_a_lane_keeps_nothing_once_nobody_waits(store, lane):
+    store.open.clear()
+    tasks = sent(lane, "a")
+    await boarded(store)
+    tasks += sent(lane, "b", "c")
+    store.open.set()
+    await asyncio.gather(*tasks)
+    await lane.drain()
+    assert (len(store.batches), store.rests) == (2, 1)
+
+
+async def test_a_call_that_comes_while_its_lane_comes_to_rest_is_made(store, lane):
+    rest, comes = store.rest, asyncio.Event()
+
+    async def slow() -> None:
+        await rest()
+        await comes.wait()
+
+    store.rest = slow
+    await sent(lane, "a")[0]
+    await asyncio.sleep(0)
+    late = sent(lane, "b")[0]
+    comes.set()
+    assert (await late).body == b"b"
