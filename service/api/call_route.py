@@ -63,7 +63,7 @@ class CallRoute:
             caller = permitted(ring.known(presented(fields)), self.operation)
             checked, text = decode(self.model, fields, body)
             check_idempotency_key(fields, checked.request_id)  # type: ignore[attr-defined]
-        except Problem:
+        except Exception:  # noqa: BLE001  # whatever it is, the usual way meets it too and says so
             return None
         return None if has_usage(checked) else (caller, item_of(checked, text))
 

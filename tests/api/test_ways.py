@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from service.api import call_route, calls
 from service.app import create_app
 from tests.api.client import ADMIN_KEY, Api, bearer, living, offered_to, settings_for
 from tests.support.ledger import Ledger
@@ -132,6 +133,20 @@ async def test_a_key_that_was_not_seen_yet_is_looked_up_the_usual_way(both: Both
     for taken in (0, 1):
         status, _, _ = await both.told("offered", "/reserve", headers, text)
         assert (status, both.taken) == (200, taken)
+
+
+async def test_a_fault_in_a_check_is_a_500_both_ways(
+    both: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(call_route, "check_idempotency_key", fails)
+    monkeypatch.setattr(calls, "check_idempotency_key", fails)
+    text = json.dumps(TRY).encode()
+    offered, usual = [await both.told(way, "/reserve", PLAIN, text) for way in WAYS]
+    assert offered == usual
+    assert (offered[0], both.taken) == (500, 0)
 
 
 async def test_a_fault_in_an_answer_is_a_500_and_no_neighbours(
