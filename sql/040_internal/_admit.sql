@@ -20,7 +20,7 @@ begin
     granted := preauth._fitting(wishes, filled);
   end if;
   if cardinality(granted) > 0 then
-    granted := preauth._record_wishes(granted, at);
+    granted := preauth._record_wishes(wishes, granted, at);
   end if;
   if cardinality(granted) = cardinality(wishes) then
     return preauth._admitted(granted, filled, at);
