@@ -15,6 +15,9 @@ begin
   if locked.rolls then
     perform preauth._age(locked.window_ids, at);
   end if;
+  if locked.raised_until <= at then
+    perform preauth._end_raises(locked.window_ids, at);
+  end if;
   filled := preauth._fill(wishes, at);
   if cardinality(filled) < cardinality(locked.window_ids) then
     granted := preauth._fitting(wishes, filled);

@@ -1,4 +1,4 @@
-create function preauth._lock_slots(routes preauth._route[], out slots preauth._slot[], out slot_ids bigint[], out reserved bigint[])
+create function preauth._lock_slots(routes preauth._route[], out slots preauth._slot[], out slot_ids bigint[], out reserved bigint[], out raised_until timestamptz)
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -30,6 +30,7 @@ begin
     slots[k] := row(w.window_id, w.account_id, budgets[place], units[place], w.window_key, w.limit_amount, preauth._capacity(w.limit_amount, w.overdraft_amount), null,
       w.settled, w.starts_at, w.ends_at, expiries[place], w.slice_length * w.slice_count)::preauth._slot;
     rolls := rolls or w.slice_length is not null;
+    raised_until := least(raised_until, w.raised_until);
   end loop;
   if rolls and preauth._age(slot_ids, preauth._now()) then
     slots := preauth._as_aged(slots, slot_ids);
@@ -37,4 +38,4 @@ begin
 end
 $$;
 comment on function preauth._lock_slots(preauth._route[]) is
-  'Locks every window of a batch once, in the order of preauth._lock_windows, and takes down what the decision needs of each: slots, their window_ids, their reserved amounts. Rolling windows are aged.';
+  'Locks every window of a batch once, in the order of preauth._lock_windows, and takes down what the decision needs of each: slots, their window_ids, their reserved amounts. Rolling windows are aged. raised_until: when the first of their raises ends; null: nothing is raised.';

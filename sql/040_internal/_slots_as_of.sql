@@ -22,4 +22,4 @@ begin
 end
 $$;
 comment on function preauth._slots_as_of(preauth._slot[], timestamptz) is
-  'Slots, whose windows are locked, with what time alone has changed and nobody has written down yet: plans that have changed, and raises that have ended, which are written down with it. Only routes that were worked out just now can have such windows.';
+  'Slots, whose windows are locked, with what time alone has changed and nobody has written down yet: plans that have changed, and raises that have ended, which are written down with it. Only routes that were worked out just now can have such windows, but for raises that ended while their locks were waited for.';

@@ -20,7 +20,7 @@ begin
   end if;
   locked := preauth._lock_slots(way.routes);
   at := preauth._now();
-  if way.worked_out is not null then
+  if way.worked_out is not null or locked.raised_until <= at then
     locked.slots := preauth._slots_as_of(locked.slots, at);
   end if;
   decided := preauth._decide(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slot_ids, at, locked.slots, locked.reserved);

@@ -3,15 +3,17 @@
 import asyncio
 import random
 from collections import Counter
+from datetime import timedelta
 from itertools import pairwise
 
 import pytest
 
-from tests.support.checks import assert_problem, assert_same
+from tests.support.checks import assert_denied, assert_problem, assert_same, rfc3339
 from tests.support.money import DAY, LIFETIME, budget, rolling, tokens
 from tests.support.session import Figures
 from tests.support.waits import until
 
+MINUTE = timedelta(minutes=1)
 PARENTS = {f"member{n}": f"team{n % 3}" for n in range(9)} | {f"team{n}": "org" for n in range(3)}
 LIMITS = {f"member{n}": 200 for n in range(9)} | {f"team{n}": 500 for n in range(3)} | {"org": 1200}
 WINDOWS = {"member": rolling(86400, 24), "team": DAY, "org": LIFETIME}
@@ -139,6 +141,22 @@ async def test_a_batch_that_waited_for_another_limit_is_decided_by_it(three, lim
     assert [body["decision"] == "authorized" for body in bodies] == fits
     (no,) = [body for body in bodies if body["decision"] == "denied"]
     assert (no["limit"], no["available"]) == (limit, {300: 300, 500: 100}[limit])
+
+
+@pytest.mark.parametrize("call", ["reserve", "charge"])
+async def test_who_waited_until_a_raise_had_ended_has_the_room_without_it(ledger, clock, call):
+    await ledger.grant("ann")
+    body = {"amount": 1000, "expires_at": rfc3339(clock.now + MINUTE), "reason": "a busy minute"}
+    await ledger.call("put_raise", account_id="ann", name="cap", body=body)
+    await ledger.reserve("first", "ann", tokens(0))
+    parked, waiter = await ledger.sessions(2)
+    async with parked.connection.transaction():
+        await parked.connection.execute("select from preauth.budget_window for update")
+        waiting = asyncio.create_task(waiter.one(call, **item("r1", "ann", 1500)))
+        await until(lambda: ledger.waits(waiter), "it waits for the window")
+        clock.advance(minutes=1)
+    assert_denied((await waiting).body, "exceeds_limit", limit=1000, available=1000)
+    assert await ledger.count("usage_event", "actor = 'schedule'") == 1
 
 
 async def test_a_batch_sent_again_after_its_windows_ended_waits_in_no_ring(ledger, clock):
