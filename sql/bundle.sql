@@ -1052,12 +1052,15 @@ begin
   if locked.rolls then
     perform preauth._age(locked.window_ids, at);
   end if;
+  if locked.raised_until <= at then
+    perform preauth._end_raises(locked.window_ids, at);
+  end if;
   filled := preauth._fill(wishes, at);
   if cardinality(filled) < cardinality(locked.window_ids) then
     granted := preauth._fitting(wishes, filled);
   end if;
   if cardinality(granted) > 0 then
-    granted := preauth._record_wishes(granted, at);
+    granted := preauth._record_wishes(wishes, granted, at);
   end if;
   if cardinality(granted) = cardinality(wishes) then
     return preauth._admitted(granted, filled, at);
@@ -5214,7 +5217,7 @@ comment on function preauth._lock_reservations(preauth._ask[]) is
   'Locks the reservations of a batch, in the order of keys. held, places: each ask''s, as it is stored and where; are_open: whether all of them hold, and their time has not passed; at: the instant they were locked; refused: the answers to asks that have none.';
 
 -- 040_internal/_lock_slots.sql
-create function preauth._lock_slots(routes preauth._route[], out slots preauth._slot[], out slot_ids bigint[], out reserved bigint[])
+create function preauth._lock_slots(routes preauth._route[], out slots preauth._slot[], out slot_ids bigint[], out reserved bigint[], out raised_until timestamptz)
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -5246,6 +5249,7 @@ begin
     slots[k] := row(w.window_id, w.account_id, budgets[place], units[place], w.window_key, w.limit_amount, preauth._capacity(w.limit_amount, w.overdraft_amount), null,
       w.settled, w.starts_at, w.ends_at, expiries[place], w.slice_length * w.slice_count)::preauth._slot;
     rolls := rolls or w.slice_length is not null;
+    raised_until := least(raised_until, w.raised_until);
   end loop;
   if rolls and preauth._age(slot_ids, preauth._now()) then
     slots := preauth._as_aged(slots, slot_ids);
@@ -5253,7 +5257,7 @@ begin
 end
 $$;
 comment on function preauth._lock_slots(preauth._route[]) is
-  'Locks every window of a batch once, in the order of preauth._lock_windows, and takes down what the decision needs of each: slots, their window_ids, their reserved amounts. Rolling windows are aged.';
+  'Locks every window of a batch once, in the order of preauth._lock_windows, and takes down what the decision needs of each: slots, their window_ids, their reserved amounts. Rolling windows are aged. raised_until: when the first of their raises ends; null: nothing is raised.';
 
 -- 040_internal/_lock_tallies.sql
 -- A budget that makes no leases now may have made some; one probe of their own index says so, and is no join that a plan could turn into reading all of them.
@@ -5316,14 +5320,14 @@ comment on function preauth._lock_windows(bigint[]) is
   'Locks budget windows in the one order: deepest account first, root last, then account_id, window_id: none of them ever changes. The windows as they are now: settled without what has aged out of a rolling one. Writes nothing, so that one statement may lock and update.';
 
 -- 040_internal/_lock_wished.sql
-create function preauth._lock_wished(wishes preauth._wish[], out window_ids bigint[], out rolls boolean)
+create function preauth._lock_wished(wishes preauth._wish[], out window_ids bigint[], out rolls boolean, out raised_until timestamptz)
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  select array_agg(l.window_id), bool_or(l.rolls) into window_ids, rolls
+  select array_agg(l.window_id), bool_or(l.rolls), min(l.raised_until) into window_ids, rolls, raised_until
   from (
-    select w.window_id, w.slice_length is not null as rolls
+    select w.window_id, w.slice_length is not null as rolls, w.raised_until
     from preauth.budget_window as w
     where w.window_id = any (array(select unnest((x.route).window_ids) from unnest(wishes) as x))
     order by w.depth desc, w.account_id, w.window_id
@@ -5331,7 +5335,7 @@ begin
   ) as l;
 end
 $$;
-comment on function preauth._lock_wished(preauth._wish[]) is 'Locks the windows of wishes in the order of preauth._lock_windows. window_ids: theirs; rolls: whether one of them is rolling.';
+comment on function preauth._lock_wished(preauth._wish[]) is 'Locks the windows of wishes in the order of preauth._lock_windows. window_ids: theirs; rolls: whether one of them is rolling; raised_until: when the first of their raises ends.';
 
 -- 040_internal/_locked_windows.sql
 create function preauth._locked_windows(window_ids bigint[]) returns preauth.budget_window[]
@@ -5394,6 +5398,8 @@ comment on function preauth._make_room(preauth._slot[], bigint[], bigint[], bigi
   'Gives back lapsed leases where a request would not fit without; short: the first budget that still cannot cover it, null when all can. lapsed: what the reserved of that one still counts of lapsed leases, in its unit; null: nothing. looked_back: windows that have no more to give.';
 
 -- 040_internal/_make_routes.sql
+-- Windows are made in one order, so that two calls that make some never wait for each other in a ring. Who finds that more of them are needed than it has just made, since others
+-- have made some that begin later, or budgets have changed, may hold what comes after those in that order: it gives back all that it has made, and its locks, and begins again.
 create function preauth._make_routes(
   asks preauth._ask[], quotes preauth._quote[], quote_of integer[], account_ids text[], models text[], route_of integer[], at timestamptz,
   out routes preauth._route[], out made bigint[])
@@ -5405,20 +5411,29 @@ declare
   unopened_models text[];
 begin
   made := array[]::bigint[];
-  for round in 1 .. 8 loop
+  for round in 1 .. 64 loop
     routes := preauth._for_models(preauth._fresh_routes(account_ids, at), models);
     select array_agg(u.account_id), array_agg(u.model) into unopened_ids, unopened_models from preauth._unopened(asks, quotes, quote_of, routes, route_of) as u;
     if unopened_ids is null then
       return;
     end if;
-    made := made || preauth._open_windows(unopened_ids, unopened_models, at);
+    begin
+      made := coalesce(preauth._open_windows(unopened_ids, unopened_models, at), '{}');
+      routes := preauth._for_models(preauth._fresh_routes(account_ids, at), models);
+      if not exists (select from preauth._unopened(asks, quotes, quote_of, routes, route_of)) then
+        return;
+      end if;
+      perform preauth._raise('PA003', 'more windows are needed');
+    exception when sqlstate 'PA003' then
+      made := array[]::bigint[];
+    end;
     at := preauth._now();
   end loop;
   perform preauth._raise('PA002', 'a budget window cannot be made', to_jsonb(unopened_ids));
 end
 $$;
 comment on function preauth._make_routes(preauth._ask[], preauth._quote[], integer[], text[], text[], integer[], timestamptz) is
-  'Works out the routes of a batch and makes the windows that are missing on them, looking again while the clock or a change of budgets has overtaken it. made: those that this call has made.';
+  'Works out the routes of a batch and makes the windows that are missing on them, all at once or none: it begins again while others or a change of budgets have overtaken it. made: those that this call has made.';
 
 -- 040_internal/_make_windows.sql
 create function preauth._make_windows(depths integer[], scopes text[], zones text[], budgets preauth.budget[], counter_ids bigint[], at timestamptz) returns bigint[]
@@ -7376,7 +7391,9 @@ comment on function preauth._record(preauth._ask[], preauth._quote[], integer[],
   'Writes the decisions and their holds; the items that were recorded now. An item that another transaction has just recorded is left out, and so are its holds.';
 
 -- 040_internal/_record_wishes.sql
-create function preauth._record_wishes(wishes preauth._wish[], at timestamptz) returns preauth._wish[]
+-- What is not granted goes in as well, and out again, to be decided: so all keys of the batch are taken in their order. Were those of the rest taken after the others, two
+-- batches with the same keys on other windows (a retry, after a window has ended) could wait for each other in a ring.
+create function preauth._record_wishes(wishes preauth._wish[], granted preauth._wish[], at timestamptz) returns preauth._wish[]
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -7393,22 +7410,27 @@ begin
     returning request_id, account_id
   )
   select array_agg(r.request_id), array_agg(r.account_id) into request_ids, account_ids from recorded as r;
-  if cardinality(request_ids) = cardinality(wishes) then
+  if cardinality(granted) < cardinality(wishes) then
+    delete from preauth.reservation as r
+    using unnest(request_ids, account_ids) as k (request_id, account_id)
+    where r.request_id = k.request_id and r.account_id = k.account_id
+      and (k.request_id, k.account_id) not in (select g.request_id, g.account_id from unnest(granted) as g);
+  elsif cardinality(request_ids) = cardinality(wishes) then
     return wishes;
   end if;
   return array(
     select x.wish
     from (
       select w as wish, w.n, row_number() over (partition by w.request_id, w.account_id order by w.n) as turn
-      from unnest(wishes) as w
+      from unnest(granted) as w
       join unnest(request_ids, account_ids) as r (request_id, account_id) on r.request_id = w.request_id and r.account_id = w.account_id
     ) as x
     where x.turn = 1
     order by x.n);
 end
 $$;
-comment on function preauth._record_wishes(preauth._wish[], timestamptz) is
-  'Records wishes as authorized, in the order of keys, but for those whose key is on record; what was recorded: of wishes with one key the first.';
+comment on function preauth._record_wishes(preauth._wish[], preauth._wish[], timestamptz) is
+  'Records those wishes that are granted as authorized, but for those whose key is on record; what was recorded: of wishes with one key the first. The keys of all wishes are taken, in their order.';
 
 -- 040_internal/_recorded_answers.sql
 -- When every caller asks again, after an outage, a replay must not cost more than what it repeats: the locked slots say what its headers need.
@@ -8755,7 +8777,7 @@ begin
 end
 $$;
 comment on function preauth._slots_as_of(preauth._slot[], timestamptz) is
-  'Slots, whose windows are locked, with what time alone has changed and nobody has written down yet: plans that have changed, and raises that have ended, which are written down with it. Only routes that were worked out just now can have such windows.';
+  'Slots, whose windows are locked, with what time alone has changed and nobody has written down yet: plans that have changed, and raises that have ended, which are written down with it. Only routes that were worked out just now can have such windows, but for raises that ended while their locks were waited for.';
 
 -- 040_internal/_spend_errors.sql
 create function preauth._spend_errors(since timestamptz, until timestamptz, by text[], label text, time_zone text) returns jsonb
@@ -8920,7 +8942,7 @@ begin
   end if;
   locked := preauth._lock_slots(way.routes);
   at := preauth._now();
-  if way.worked_out is not null then
+  if way.worked_out is not null or locked.raised_until <= at then
     locked.slots := preauth._slots_as_of(locked.slots, at);
   end if;
   decided := preauth._decide(asks, quoted.quotes, quoted.quote_of, way.routes, way.route_of, locked.slot_ids, at, locked.slots, locked.reserved);
@@ -12017,5 +12039,5 @@ comment on view preauth_api.windows is 'Every budget window there has been, with
 -- 090_grants.sql
 select preauth._lock_down();
 
-insert into preauth.alembic_version (version_num) values ('0014');
+insert into preauth.alembic_version (version_num) values ('0015');
 commit;
