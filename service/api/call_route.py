@@ -90,7 +90,7 @@ class CallRoute:
             outcome = vendors.dress(outcome, vendor)
             kind = _PROBLEM if vendor is None else _JSON
         status, headers, body, _ = outcome
-        fields = [(name.encode(), value.encode()) for name, value in headers.items()]
+        fields = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
         if status != 204:  # noqa: PLR2004  # No Content
             fields += (kind, (b"content-length", b"%d" % len(body)))
         return status, fields, body

@@ -48,8 +48,10 @@ class Both:
         got = await self.clients[way].post(path, headers=headers, content=body)
         said = json.loads(got.content)
         changing = {"expires_at", "request_id", "instance"}
-        fields = {n: v for n, v in got.headers.items() if n not in {"x-request-id", "ratelimit"}}
-        assert "x-request-id" in got.headers
+        fields = dict(got.headers.raw)
+        assert fields.pop(b"x-request-id")
+        assert all(name.islower() for name in fields)
+        fields.pop(b"ratelimit", None)
         if isinstance(said, dict):
             return got.status_code, fields, {n: v for n, v in said.items() if n not in changing}
         return got.status_code, fields, [entry["status"] for entry in said]
