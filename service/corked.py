@@ -70,7 +70,7 @@ class _Cork:
         self._transport = transport
         self._loop = loop
         self._written: list[bytes] = []
-        self.is_closing = transport.is_closing  # asked at every response
+        self.is_closing = transport.is_closing  # asked at every response, twice
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
@@ -85,6 +85,7 @@ class _Cork:
         self._transport.close()
 
     def _flush(self) -> None:
-        if self._written:
-            written, self._written = self._written, []
+        """To a connection that ended meanwhile nothing may be written: uvloop raises."""
+        written, self._written = self._written, []
+        if written and not self.is_closing():
             self._transport.write(b"".join(written))

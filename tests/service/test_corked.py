@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 import uvicorn
+import uvloop
 from uvicorn.server import ServerState
 
 from service.corked import CorkedProtocol
@@ -23,6 +24,11 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
     headers = [(b"content-length", b"%d" % len(BODY))]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": BODY})
+
+
+async def slow(scope: Any, receive: Any, send: Any) -> None:
+    await asyncio.sleep(KEPT_SECONDS * 2)
+    await app(scope, receive, send)
 
 
 class Counted(CorkedProtocol):
@@ -40,12 +46,16 @@ class Counted(CorkedProtocol):
 
 
 @contextlib.asynccontextmanager
-async def connected() -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    config = uvicorn.Config(app, lifespan="off", timeout_keep_alive=KEPT_SECONDS, log_config=None)  # type: ignore[arg-type]
+async def connected(
+    protocol: type[CorkedProtocol] = Counted, application: Any = app
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    config = uvicorn.Config(
+        application, lifespan="off", timeout_keep_alive=KEPT_SECONDS, log_config=None
+    )  # type: ignore[arg-type]
     config.load()
     state = ServerState()
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Counted(config, state, {}), "127.0.0.1", 0)
+    server = await loop.create_server(lambda: protocol(config, state, {}), "127.0.0.1", 0)
     reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
     try:
         yield reader, writer
@@ -91,15 +101,25 @@ async def test_a_connection_is_closed_when_it_was_idle_for_as_long_as_was_said()
 async def test_a_request_that_takes_longer_than_a_connection_is_kept_is_answered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def slow(scope: Any, receive: Any, send: Any) -> None:
-        await asyncio.sleep(KEPT_SECONDS * 2)
-        await app(scope, receive, send)
-
     async with connected() as (reader, writer):
         await ask(reader, writer)
         (protocol,) = Counted.alive
         monkeypatch.setattr(protocol, "app", slow)
         assert (await ask(reader, writer)).endswith(BODY)
+
+
+def test_what_is_written_to_a_connection_that_is_gone_is_for_nobody() -> None:
+    faults: list[Any] = []
+
+    async def scenario() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, fault: faults.append(fault))
+        async with connected(CorkedProtocol, slow) as (reader, writer):
+            writer.write(REQUEST * 2 + b"nonsense\r\n\r\n")
+            assert b"400 Bad Request" in await asyncio.wait_for(reader.read(), 5)
+            await asyncio.sleep(KEPT_SECONDS * 3)
+
+    uvloop.run(scenario())  # the service's loop: it does not put up with that, as asyncio's does
+    assert not faults
 
 
 async def test_nothing_is_kept_of_a_connection_that_is_gone() -> None:
