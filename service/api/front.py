@@ -61,6 +61,9 @@ class Service(Litestar):
             seen.report()
 
 
+_SPEECHLESS: Answer = (500, [(b"content-length", b"0")], b"")
+
+
 class _Waiting:
     """A call that was taken, until it is answered."""
 
@@ -88,8 +91,12 @@ class _Waiting:
             self.set_exception(error)
 
     def set_exception(self, error: Exception) -> None:
-        """Answer with a problem: why the ledger says nothing."""
-        self._answer(outcome_of(problem_of(error)))
+        """Answer with a problem: why the ledger says nothing; raises nothing itself."""
+        try:
+            self._answer(outcome_of(problem_of(error)))
+        except Exception as fault:  # noqa: BLE001  # it is logged, and no neighbour's
+            problem_of(fault)
+            self._reply(_SPEECHLESS)
 
     def _answer(self, outcome: Outcome) -> None:
         self._answered = True

@@ -1,5 +1,6 @@
 """A call that its server offers first is answered as one that comes the usual way."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -168,6 +169,32 @@ async def test_a_fault_in_an_answer_is_a_500_and_no_neighbours(
     good = json.dumps(TRY).encode()
     assert (await both.told("offered", "/reserve", PLAIN, good))[0] == 200
     assert both.taken == 2
+
+
+async def test_a_fault_for_which_there_is_no_answer_is_no_neighbours_either(
+    both: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = both.app.calls["/reserve"]
+    send = call.as_sent
+
+    def fails_for_problems(scope: Any, outcome: Any) -> Any:
+        if outcome.is_problem:
+            raise RuntimeError("a fault")
+        return send(scope, outcome)
+
+    monkeypatch.setattr(call, "as_sent", fails_for_problems)
+    bad, good = ({**TRY, "amounts": {"tokens": tokens}} for tokens in (101, 7))
+    got = await asyncio.wait_for(
+        asyncio.gather(
+            *(
+                both.clients["offered"].post("/reserve", headers=PLAIN, content=json.dumps(body))
+                for body in (good, bad, good, good, good)
+            )
+        ),
+        5,
+    )
+    assert [answer.status_code for answer in got] == [200, 500, 200, 200, 200]
+    assert both.taken == 5
 
 
 async def test_calls_are_counted_alike(both: Both) -> None:
