@@ -57,7 +57,8 @@ class DirectProtocol(CorkedProtocol):
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         """Wait for the end of the request, if that may have been read already."""
-        if self._reads and cycle.keep_alive and not cycle.waiting_for_100_continue:
+        ordinary = cycle.keep_alive and not cycle.waiting_for_100_continue
+        if self._reads and ordinary and app is self.app:
             self._held = cycle
         else:
             super()._start_asgi_task(cycle, app)
@@ -72,13 +73,16 @@ class DirectProtocol(CorkedProtocol):
         if cycle.disconnected or cycle.response_complete:
             return
         if self.flow.write_paused or not cycle.keep_alive:
-            task = self.loop.create_task(send_answer(cycle.send, answer))
-            self.tasks.add(task)
-            task.add_done_callback(self.tasks.discard)
+            super()._start_asgi_task(cycle, partial(_answer, answer))
             return
         self.transport.write(_message(self.server_state.default_headers, answer))
         cycle.response_started = cycle.response_complete = True
         cycle.on_response()
+
+
+async def _answer(answer: Answer, _scope: Any, _receive: Any, send: Any) -> None:
+    """An application that knows its answer."""
+    await send_answer(send, answer)
 
 
 async def send_answer(send: Any, answer: Answer) -> None:

@@ -107,6 +107,7 @@ class Client:
 
 @contextlib.asynccontextmanager
 async def connected() -> AsyncIterator[Client]:
+    gc.collect()  # what tests before this one left
     app = Application()
     config = uvicorn.Config(app, lifespan="off", log_config=None, proxy_headers=False)  # type: ignore[arg-type]
     config.load()
@@ -120,7 +121,6 @@ async def connected() -> AsyncIterator[Client]:
         writer.close()
         server.close()
         await asyncio.sleep(0.05)
-        gc.collect()
 
 
 async def test_what_the_application_takes_is_answered_when_it_says_so() -> None:
@@ -234,6 +234,28 @@ async def test_a_header_field_has_one_line(bad: bytes) -> None:
             reply((200, [(b"x-bad", bad)], b""))
         client.app.answer_all()
         assert await client.body() == b"taken a"
+
+
+async def test_a_connection_is_closed_when_its_last_answer_cannot_be_written() -> None:
+    async with connected() as client:
+        client.send(request(b"a"))
+        await client.taken()
+        client.protocol.shutdown()
+        ((_, reply),) = client.app.waiting
+        reply((200, [(b"x-bad", b"x\r\nset-cookie: y")], b""))
+        assert await client.end() == b""
+
+
+async def test_who_is_over_the_limit_of_connections_is_not_taken() -> None:
+    async with connected() as client:
+        client.send(request(b"a"))
+        await client.taken()
+        client.app.answer_all()
+        assert await client.body() == b"taken a"
+        client.protocol.limit_concurrency = 1
+        client.send(request(b"b"))
+        assert await client.body() == b"Service Unavailable"
+        assert not client.app.waiting
 
 
 async def test_who_replies_twice_is_heard_once() -> None:
