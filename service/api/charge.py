@@ -1,15 +1,15 @@
 """POST /charge: check and spend in one step, where the cost is known."""
 
-from typing import Annotated, Any
+from typing import Any, Self
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from service.api.answers.decisions import Charge
 from service.api.call_route import CallRoute
 from service.api.operation import SPEND, Operation
 from service.api.provider_usage import ProviderUsage
-from service.api.values import Amounts, Body, Id, Labels, MaxUsage, Usage
+from service.api.values import Amounts, Body, Id, Labels, MaxUsage, Usage, presence
 
 
 class ChargeBody(Body):
@@ -24,7 +24,7 @@ class ChargeBody(Body):
     """In the place of ``usage``: the provider's own object."""
     max_usage: MaxUsage | None = None
     """Where no more is known: charged at the ceiling."""
-    amounts: Annotated[Amounts | None, Field(validate_default=True)] = None
+    amounts: Amounts | None = None
     """What it costs, by unit: instead of usage, or where that says nothing."""
     session_id: Id | None = None
     labels: Labels | None = None
@@ -40,13 +40,12 @@ class ChargeBody(Body):
             raise PydanticCustomError("presence", "must be left out where there is provider_usage")
         return value
 
-    @field_validator("amounts")
-    @classmethod
-    def _presence(cls, value: Amounts | None, info: ValidationInfo) -> Amounts | None:
-        others = [info.data.get(name, 0) for name in ("usage", "provider_usage", "max_usage")]
-        if value is None and not any(other is not None for other in others):
-            raise PydanticCustomError("presence", "is required, or usage, or max_usage")
-        return value
+    @model_validator(mode="after")
+    def _presence(self) -> Self:
+        told = (self.amounts, self.usage, self.provider_usage, self.max_usage)
+        if not any(one is not None for one in told):
+            raise presence("amounts", "is required, or usage, or max_usage")
+        return self
 
 
 CHARGE = Operation(

@@ -1,14 +1,22 @@
 """POST /reserve: hold an amount on every budget that applies, or say which one refuses."""
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field, ValidationInfo, field_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, model_validator
 
 from service.api.answers.decisions import Authorization
 from service.api.call_route import CallRoute
 from service.api.operation import SPEND, Operation
-from service.api.values import Alternative, Amounts, Body, Id, Labels, MaxUsage, TtlSeconds
+from service.api.values import (
+    Alternative,
+    Amounts,
+    Body,
+    Id,
+    Labels,
+    MaxUsage,
+    TtlSeconds,
+    presence,
+)
 
 
 class ReserveBody(Body):
@@ -21,7 +29,7 @@ class ReserveBody(Body):
     """Budgets for one model apply to it, and its price; ``name:batch`` for a variant."""
     max_usage: MaxUsage | None = None
     """The most that the work can use, by dimension: priced by the model's price table."""
-    amounts: Annotated[Amounts | None, Field(validate_default=True)] = None
+    amounts: Amounts | None = None
     """The most that the work can cost, by unit: instead of max_usage, or where it says nothing."""
     ttl_seconds: TtlSeconds | None = None
     """120 unless said otherwise."""
@@ -32,12 +40,11 @@ class ReserveBody(Body):
     dry_run: bool | None = None
     """Decide as if, and write nothing."""
 
-    @field_validator("amounts")
-    @classmethod
-    def _presence(cls, value: Amounts | None, info: ValidationInfo) -> Amounts | None:
-        if value is None and "max_usage" in info.data and info.data["max_usage"] is None:
-            raise PydanticCustomError("presence", "is required, or max_usage")
-        return value
+    @model_validator(mode="after")
+    def _presence(self) -> Self:
+        if self.amounts is None and self.max_usage is None:
+            raise presence("amounts", "is required, or max_usage")
+        return self
 
 
 RESERVE = Operation(

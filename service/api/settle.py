@@ -1,15 +1,15 @@
 """POST /settle: replace a hold by what was spent."""
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from service.api.answers.settlements import Settlement
 from service.api.call_route import CallRoute
 from service.api.operation import SPEND, Operation
 from service.api.provider_usage import ProviderUsage
-from service.api.values import Amounts, Body, Id, Text, Usage
+from service.api.values import Amounts, Body, Id, Text, Usage, presence
 
 
 class SettleBody(Body):
@@ -25,7 +25,7 @@ class SettleBody(Body):
     """What was used, by dimension: priced by the reservation's own price table."""
     provider_usage: ProviderUsage | None = None
     """In the place of ``usage``: the provider's own object."""
-    amounts: Annotated[Amounts | None, Field(validate_default=True)] = None
+    amounts: Amounts | None = None
     """What it cost, by unit: instead of usage, or where that says nothing."""
 
     @field_validator("usage", "provider_usage")
@@ -37,18 +37,15 @@ class SettleBody(Body):
             raise PydanticCustomError("presence", "must be left out where there is usage")
         return value
 
-    @field_validator("amounts")
-    @classmethod
-    def _presence(cls, value: Amounts | None, info: ValidationInfo) -> Amounts | None:
-        unknown = info.data.get("outcome") == "unknown"
-        if unknown and value is not None:
-            raise PydanticCustomError("presence", "must be left out when the outcome is unknown")
-        told = [value, *(info.data.get(name, 0) for name in ("usage", "provider_usage"))]
-        if told == [None] * 3 and not unknown and "outcome" in info.data:
-            raise PydanticCustomError(
-                "presence", "is required, or usage, unless the outcome is unknown"
-            )
-        return value
+    @model_validator(mode="after")
+    def _presence(self) -> Self:
+        unknown = self.outcome == "unknown"
+        if self.amounts is not None:
+            if unknown:
+                raise presence("amounts", "must be left out when the outcome is unknown")
+        elif not unknown and self.usage is None and self.provider_usage is None:
+            raise presence("amounts", "is required, or usage, unless the outcome is unknown")
+        return self
 
 
 SETTLE = Operation(

@@ -53,7 +53,7 @@ def _in_one_pass(model: type[Model], body: bytes) -> tuple[Model, str] | None:
     if b"\\" in body or len(set(strings)) != len(strings):
         return None
     try:
-        return model.model_validate_json(body), body.decode("utf-8")
+        return model.__pydantic_validator__.validate_json(body), body.decode("utf-8")
     except ValidationError:  # pydantic reads no JSON that RFC 8259 has not, but names less well
         return None
 
@@ -173,8 +173,10 @@ def _plain(error: json.JSONDecodeError) -> str:
 
 
 def _faults(error: ValidationError, value: Any) -> Iterator[Fault]:
-    for one in error.errors(include_url=False, include_context=False, include_input=False):
-        yield Fault(_path(one["loc"], value), message_of(one["type"], one["msg"]))
+    for one in error.errors(include_url=False, include_input=False):
+        named = one.get("ctx", {}).get("field")
+        loc = one["loc"] if named is None else (*one["loc"], named)
+        yield Fault(_path(loc, value), message_of(one["type"], one["msg"]))
 
 
 _IN_OUR_WORDS = {

@@ -28,6 +28,7 @@ __all__ = [
     "TtlSeconds",
     "Unit",
     "Usage",
+    "presence",
 ]
 
 MAX_AMOUNT: Final = 2**53 - 1
@@ -125,6 +126,15 @@ class Body(BaseModel):
         regex_engine="rust-regex",
         use_attribute_docstrings=True,
     )
+
+
+def presence(field: str, message: str) -> PydanticCustomError:
+    """Say of one field whether the others want it; raised by a validator of the whole model.
+
+    That sees all fields as they are. One of the field itself, called where it is left out too, has
+    them collected for it, which costs more than to validate them.
+    """
+    return PydanticCustomError("presence", message, {"field": field})
 
 
 class Alternative(Body):

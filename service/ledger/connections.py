@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import asyncpg
@@ -50,9 +50,11 @@ class Connections:
         self._complaints = Complaints()
         self._pool: Any = None
         self._waiting = 0
+        self._clock: Callable[[], float]
 
     async def open(self) -> None:
         """Make the pool, without connecting."""
+        self._clock = asyncio.get_running_loop().time
         self._pool = await asyncpg.create_pool(
             **self._target.arguments,
             min_size=0,
@@ -123,10 +125,6 @@ class Connections:
     def deadline(self) -> float:
         """When an answer that is asked for now is due, by the event loop's clock."""
         return self._clock() + self._timeout
-
-    @staticmethod
-    def _clock() -> float:
-        return asyncio.get_running_loop().time()
 
     def _server_settings(self) -> dict[str, str]:
         milliseconds = str(max(1, int(self._timeout * 1000 * _SERVER_SHARE)))
